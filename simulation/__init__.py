@@ -1,0 +1,1 @@
+"""Time, chance, players and runs."""

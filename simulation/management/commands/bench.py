@@ -1,0 +1,149 @@
+"""Times the engine and the saving of runs, on a fresh SQLite database of its own."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from argparse import ArgumentParser
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from simulation import control, runner
+from simulation.engine.scenario import Scenario, scenario_from
+from simulation.lease import holder_name
+from simulation.models import Run
+from simulation.players.registry import default_players
+from simulation.recorded import save_replay
+from simulation.traces import load_trace, replay_trace
+
+ROUNDS = 3
+TRACE = Path("tests/traces/calm-90.json.gz")
+
+
+class Timed(NamedTuple):
+    """How many decisions a piece of work took, and in what wall time."""
+
+    decisions: int
+    seconds: float
+
+
+class Command(BaseCommand):
+    help = "Replay calm-90 and play 90 and 365 days of scripts, in memory and saved to SQLite; best of three."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+        parser.add_argument("--in-this-database", action="store_true", help="do not make a fresh database first")
+
+    def handle(self, **options: Any) -> None:
+        if not options["in_this_database"]:
+            self._in_a_fresh_database(as_json=options["json"])
+            return
+        results = {name: measure(memory, saved) for name, (memory, saved) in cases().items()}
+        if options["json"]:
+            self.stdout.write(json.dumps(results))
+            return
+        noise = noise_percent()
+        self.stdout.write(
+            f"{'':12}{'decisions':>11}{'memory, s':>11}{'saved, s':>11}{'decisions/s':>13}{'saved/s':>11}"
+        )
+        for name, result in results.items():
+            count, memory_s, saved_s = result["decisions"], result["memory_s"], result["saved_s"]
+            self.stdout.write(
+                f"{name:12}{count:11,}{memory_s:11.3f}{saved_s:11.3f}{count / memory_s:13,.0f}{count / saved_s:11,.0f}"
+            )
+        self.stdout.write(
+            f"Best of {ROUNDS}. The same work took up to {noise:.0f} % longer at other times on this machine just now."
+        )
+
+    def _in_a_fresh_database(self, *, as_json: bool) -> None:
+        """Runs itself again on an empty SQLite file, so that neither old rows nor another database count."""
+        with tempfile.TemporaryDirectory(prefix="coffeebench-bench-") as folder:
+            variables = {**os.environ, "DATABASE_URL": f"sqlite:///{folder}/bench.sqlite3"}
+            manage = [sys.executable, str(settings.BASE_DIR / "manage.py")]
+            again = ["bench", "--in-this-database", *(["--json"] if as_json else [])]
+            for arguments in (["migrate", "--verbosity", "0"], again):
+                if subprocess.run([*manage, *arguments], env=variables).returncode:
+                    raise CommandError(f"`manage.py {arguments[0]}` failed; see above")
+
+
+def cases() -> dict[str, tuple[Callable[[], Timed], Callable[[], Timed]]]:
+    """Name → what to time in memory, and what to time with every row saved."""
+    return {
+        "replay_90": (replay_in_memory, replay_saved),
+        "play_90": (lambda: play_in_memory(90), lambda: play_saved(90)),
+        "play_365": (lambda: play_in_memory(365), lambda: play_saved(365)),
+    }
+
+
+def measure(memory: Callable[[], Timed], saved: Callable[[], Timed]) -> dict[str, Any]:
+    """The best of some rounds of each."""
+    in_memory = best(memory)
+    with_rows = best(saved)
+    return {"decisions": in_memory.decisions, "memory_s": in_memory.seconds, "saved_s": with_rows.seconds}
+
+
+def best(work: Callable[[], Timed]) -> Timed:
+    """The shortest of some rounds, each begun without the garbage of the one before."""
+    rounds = []
+    for _ in range(ROUNDS):
+        gc.collect()
+        rounds.append(work())
+    return min(rounds, key=lambda timed: timed.seconds)
+
+
+def replay_in_memory() -> Timed:
+    """The recorded decisions of calm-90 applied."""
+    replay = replay_trace(load_trace(settings.BASE_DIR / TRACE))
+    return Timed(len(replay.outcomes), replay.seconds)
+
+
+def replay_saved() -> Timed:
+    """The same, and every row of it written."""
+    replay = replay_trace(load_trace(settings.BASE_DIR / TRACE))
+    began = time.perf_counter()
+    save_replay(replay)
+    return Timed(len(replay.outcomes), replay.seconds + time.perf_counter() - began)
+
+
+def play_in_memory(days: int) -> Timed:
+    """A run of scripts."""
+    scenario = scenario_of_days(days)
+    game = runner.new_game(Run(pk=1, seed=0, players=default_players(scenario)), scenario)
+    began = time.perf_counter()
+    while not game.world.ended:
+        game.play_step()
+    return Timed(game.world.turns, time.perf_counter() - began)
+
+
+def play_saved(days: int) -> Timed:
+    """The same as `simulate` plays it, committed as it goes."""
+    run = control.create_run(name="bench", scenario=scenario_of_days(days), seed=0, players={})
+    began = time.perf_counter()
+    holder = holder_name()
+    game = runner.load_game(control.start_run(run.pk, holder))
+    runner.play(game, holder, seconds=float("inf"), commit_every=1.0)
+    return Timed(game.world.turns, time.perf_counter() - began)
+
+
+def scenario_of_days(days: int) -> Scenario:
+    """The paper's scenario over that many days."""
+    return scenario_from({"days": days})
+
+
+def noise_percent() -> float:
+    """How much longer a fixed piece of arithmetic takes at its slowest than at its fastest, over a second or so."""
+    times = []
+    for _ in range(20):
+        began = time.perf_counter()
+        sum(range(1_000_000))
+        times.append(time.perf_counter() - began)
+    return 100 * (max(times) / min(times) - 1)

@@ -7,7 +7,7 @@ is the first module that every process imports.
 import os
 import sys
 
-# Reasons beside each: litellm looks at these once, while it is being imported, and
+# litellm looks at these once, while it is being imported, and
 # without them it fetches price lists from the internet and reads `.env` files.
 LITELLM_ENVIRONMENT = {
     "LITELLM_OFFLINE_MODE": "true",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -69,6 +70,7 @@ class Firm:
     deals: list[Deal] = field(default_factory=list)
     mail: list[Message] = field(default_factory=list)
     unread: dict[Message, None] = field(default_factory=dict)
+    unread_from: Counter[str] = field(default_factory=Counter)
     sales: list[ConsumerSale] = field(default_factory=list)
     arriving: dict[Deal, None] = field(default_factory=dict)
     written_off: list[tuple[Firm, int]] = field(default_factory=list)

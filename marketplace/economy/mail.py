@@ -42,6 +42,7 @@ def send_message(
     sender.mail.append(message)
     recipient.mail.append(message)
     recipient.unread[message] = None
+    recipient.unread_from[sender.name] += 1
     economy.changed[message] = None
     economy.tell("message_sent", sender, recipient, message=message.id, title=title, body=body)
     economy.wake(recipient, f"message {message.id} from {sender.name}")
@@ -62,5 +63,6 @@ def read_message(economy: Economy, firm: Firm, message: Message) -> None:
     """Marks a received letter read; reading one's own, or one again, changes nothing."""
     if message in firm.unread:
         del firm.unread[message]
+        firm.unread_from[message.sender.name] -= 1
         message.read_minute = economy.minute
         economy.changed[message] = None

@@ -26,6 +26,7 @@ Fraction = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Yield = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 Kilograms = Annotated[int, Field(ge=0, le=1_000_000)]
 Days = Annotated[int, Field(ge=0, le=3650)]
+Mornings = Annotated[int, Field(ge=1, le=365)]
 Demand = Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
 ItemId = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,38}$")]
 
@@ -41,7 +42,7 @@ class Production(Rules):
 
     cost: Usd
     daily_cap_kg: Kilograms
-    lag_days: Days
+    lag_days: Mornings
 
 
 class Roasting(Rules):
@@ -50,7 +51,7 @@ class Roasting(Rules):
     green_item: ItemId
     labour: Usd
     output_per_input: Yield
-    lag_days: Days
+    lag_days: Mornings
 
 
 class ConsumerDemand(Rules):
@@ -139,7 +140,7 @@ class EconomyRules(Rules):
     roles: dict[Role, RoleRules] = Field(default_factory=paper_roles)
     firms: dict[str, FirmRules] = {}
     roast_daily_cap_kg: Kilograms = 50
-    delivery_days: Annotated[int, Field(ge=1, le=365)] = 1
+    delivery_days: Mornings = 1
     delay: Fraction = 0.07
     loss: Fraction = 0.015
     late_fee: Fraction = 0.001

@@ -105,11 +105,8 @@ def _own_listing(listing: Any) -> dict[str, Any]:
 
 
 def _unread(firm: Firm) -> dict[str, Any]:
-    by_sender: dict[str, int] = {}
-    for message in firm.unread:
-        by_sender[message.sender.name] = by_sender.get(message.sender.name, 0) + 1
     oldest = next((message.minute // MINUTES_PER_DAY for message in firm.unread), None)
-    return {"by_sender": by_sender, "oldest_day": oldest}
+    return {"by_sender": dict(+firm.unread_from), "oldest_day": oldest}
 
 
 def _bankruptcies(economy: Economy, firm: Firm, today: int) -> list[dict[str, Any]]:

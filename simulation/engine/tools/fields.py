@@ -21,6 +21,13 @@ def at_most_four_decimals(price: float) -> float:
     return price
 
 
+def nought_or_a_cent(price: float) -> float:
+    """A shelf price is a price like any other, or 0."""
+    if 0 < price < 0.01:
+        raise ValueError("must be 0 or at least 0.01")
+    return price
+
+
 def clean_text(text: str) -> str:
     """Refuses what no table, page or model should be handed."""
     if "\0" in text:
@@ -37,8 +44,9 @@ def not_blank(text: str) -> str:
     return text
 
 
-Whole = Annotated[int, BeforeValidator(whole, json_schema_input_type=int), Strict()]
-Kilograms = Annotated[Whole, Field(ge=1, le=1_000_000, description="whole kilograms")]
+# The bounds stand before the validator: after it, pydantic would not know them for an integer's in the JSON schema.
+Whole = BeforeValidator(whole)
+Kilograms = Annotated[int, Strict(), Field(ge=1, le=1_000_000, description="whole kilograms"), Whole]
 Price = Annotated[
     float,
     Strict(),
@@ -49,12 +57,13 @@ ShelfPrice = Annotated[
     float,
     Strict(),
     Field(ge=0, le=100_000, allow_inf_nan=False, description="USD per kg, at most 4 decimals; 0: off the shelf"),
+    AfterValidator(nought_or_a_cent),
     AfterValidator(at_most_four_decimals),
 ]
-TermsDays = Annotated[Whole, Field(ge=0, le=365, description="days to pay after delivery")]
-Day = Annotated[Whole, Field(ge=0, le=100_000, description="a day of the run, counted from 0")]
-DaysBack = Annotated[Whole, Field(ge=1, le=365, description="how many evenings to look back")]
-Limit = Annotated[Whole, Field(ge=1, le=100, description="at most so many rows")]
+TermsDays = Annotated[int, Strict(), Field(ge=0, le=365, description="days to pay after delivery"), Whole]
+Day = Annotated[int, Strict(), Field(ge=0, le=100_000, description="a day of the run, counted from 0"), Whole]
+DaysBack = Annotated[int, Strict(), Field(ge=1, le=365, description="how many evenings to look back"), Whole]
+Limit = Annotated[int, Strict(), Field(ge=1, le=100, description="at most so many rows"), Whole]
 Flag = Annotated[bool, Strict()]
 
 # `values` is filled in with what the run's scenario has, when a schema is made for a player.

@@ -81,7 +81,7 @@ def _sentence(detail: Any) -> str:
         return f"{name} is missing"
     if detail["type"] == "extra_forbidden":
         return f"unknown argument {name}"
-    message = detail["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    message = detail["msg"].removeprefix("Value error, ").removeprefix("Input ").removeprefix("String ")
     return f"{name} {message[0].lower()}{message[1:]}, not {shown(detail['input'])}"
 
 

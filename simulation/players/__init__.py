@@ -1,0 +1,1 @@
+"""Players: whoever decides for a firm. One file a kind; `registry` names them."""

@@ -34,7 +34,8 @@ class RunRow(models.Model):
 
     prefix = ""
 
-    id = models.BigIntegerField(primary_key=True)
+    # Of the automatic kind only because SQLite then keeps the table in its order, with no index beside it.
+    id = models.BigAutoField(primary_key=True)
 
     class Meta:
         abstract = True

@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="Batch",
             fields=[
-                ("id", models.BigIntegerField(primary_key=True, serialize=False)),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 ("kind", models.CharField(choices=[("produce", "produce"), ("roast", "roast")], max_length=8)),
                 ("input_item", models.CharField(blank=True, max_length=40)),
                 ("input_kg", models.PositiveIntegerField()),
@@ -37,7 +37,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="ConsumerSale",
             fields=[
-                ("id", models.BigIntegerField(primary_key=True, serialize=False)),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 ("day", models.PositiveIntegerField()),
                 ("item", models.CharField(max_length=40)),
                 ("quantity_kg", models.PositiveIntegerField()),
@@ -52,7 +52,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="Deal",
             fields=[
-                ("id", models.BigIntegerField(primary_key=True, serialize=False)),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 ("item", models.CharField(max_length=40)),
                 ("quantity_kg", models.PositiveIntegerField()),
                 ("price_micros", models.BigIntegerField(help_text="per kg")),
@@ -83,7 +83,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="Firm",
             fields=[
-                ("id", models.BigIntegerField(primary_key=True, serialize=False)),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 ("name", models.CharField(max_length=40)),
                 (
                     "role",
@@ -115,7 +115,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="Invoice",
             fields=[
-                ("id", models.BigIntegerField(primary_key=True, serialize=False)),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 ("principal_micros", models.BigIntegerField()),
                 ("issued_day", models.PositiveIntegerField()),
                 ("due_day", models.PositiveIntegerField()),
@@ -139,7 +139,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="Listing",
             fields=[
-                ("id", models.BigIntegerField(primary_key=True, serialize=False)),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 ("item", models.CharField(max_length=40)),
                 ("quantity_kg", models.PositiveIntegerField()),
                 ("remaining_kg", models.PositiveIntegerField()),
@@ -161,7 +161,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="Message",
             fields=[
-                ("id", models.BigIntegerField(primary_key=True, serialize=False)),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 ("title", models.CharField(max_length=80)),
                 ("body", models.TextField()),
                 ("minute", models.PositiveIntegerField()),
@@ -174,7 +174,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="Offer",
             fields=[
-                ("id", models.BigIntegerField(primary_key=True, serialize=False)),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 ("quantity_kg", models.PositiveIntegerField()),
                 ("price_micros", models.BigIntegerField(help_text="offered per kg")),
                 ("terms_days", models.PositiveIntegerField()),
@@ -201,7 +201,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="Transfer",
             fields=[
-                ("id", models.BigIntegerField(primary_key=True, serialize=False)),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 ("day", models.PositiveIntegerField()),
                 ("minute", models.PositiveIntegerField()),
                 (

@@ -71,7 +71,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="Event",
             fields=[
-                ("id", models.BigIntegerField(primary_key=True, serialize=False)),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 ("minute", models.PositiveIntegerField()),
                 ("day", models.PositiveIntegerField()),
                 (
@@ -146,7 +146,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="DayEnd",
             fields=[
-                ("id", models.BigIntegerField(primary_key=True, serialize=False)),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 ("day", models.PositiveIntegerField()),
                 ("cash_micros", models.BigIntegerField()),
                 ("inventory_micros", models.BigIntegerField()),
@@ -186,7 +186,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="Turn",
             fields=[
-                ("id", models.BigIntegerField(primary_key=True, serialize=False)),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 ("step", models.PositiveIntegerField()),
                 ("minute", models.PositiveIntegerField()),
                 ("day", models.PositiveIntegerField()),

@@ -51,7 +51,7 @@ def new_run(seed: int, pace_seconds: float) -> Run:
     return control.create_run(name="soak", scenario=scenario, seed=seed, players={}, pace_seconds=pace_seconds)
 
 
-def decisions_of(run: Run) -> list[tuple[str, ...]]:
+def decisions_of(run: Run) -> list[tuple[int, str, str, str]]:
     """What was decided and answered, in order."""
     turns = Turn.objects.filter(run=run).order_by("pk")
     return list(turns.values_list("minute", "tool", "arguments", "result"))

@@ -11,6 +11,7 @@ import os
 import secrets
 import sys
 from dataclasses import asdict, dataclass
+from io import StringIO
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -21,10 +22,11 @@ ADMIN = "admin"
 
 @dataclass(frozen=True)
 class Admin:
-    """The account to log in with. No password: its owner has chosen another one."""
+    """The account to log in with, and a link that does so once. No password: its owner has chosen another one."""
 
     name: str
     password: str | None
+    sign_in_link: str
 
 
 def main() -> None:
@@ -64,9 +66,22 @@ def ensure_admin() -> Admin:
         password = kept or secrets.token_urlsafe(12)
         write_private(file, f"{password}\n")
         User.objects.create_superuser(ADMIN, password=password)
-        return Admin(ADMIN, password)
+        return Admin(ADMIN, password, sign_in_link(ADMIN))
     is_still_right = kept is not None and user.is_active and user.check_password(kept)
-    return Admin(user.get_username(), kept if is_still_right else None)
+    name = user.get_username()
+    return Admin(name, kept if is_still_right else None, sign_in_link(name))
+
+
+def sign_in_link(name: str) -> str:
+    """A link that signs the account in once; none, if it may not sign in at all."""
+    from django.core.management import CommandError, call_command
+
+    link = StringIO()
+    try:
+        call_command("sign_in_link", user=name, stdout=link)
+    except CommandError:
+        return ""
+    return link.getvalue().strip()
 
 
 def first_admin() -> "User | None":

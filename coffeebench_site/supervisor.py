@@ -198,6 +198,7 @@ def banner(environment: Environment, admin: Admin) -> str:
         "CoffeeBench is running.",
         "",
         f"  Open      {address}",
+        *([f"  Sign in   {admin.sign_in_link} (works once)"] if admin.sign_in_link else []),
         f"  Admin     {address}admin/",
         f"  User      {admin.name}",
         f"  Password  {password}",

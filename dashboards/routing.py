@@ -1,0 +1,12 @@
+"""The addresses of the sockets."""
+
+from django.urls import URLPattern, path, re_path
+
+from dashboards.consumers import NowhereConsumer, RunConsumer, RunsConsumer
+
+websocket_urlpatterns: list[URLPattern] = [
+    path("ws/runs/", RunsConsumer.as_asgi()),
+    path("ws/runs/<run_id:run_id>/", RunConsumer.as_asgi()),
+    # Without it a stray address would be an error in the log instead of a refusal.
+    re_path(r"", NowhereConsumer.as_asgi()),
+]

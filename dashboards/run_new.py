@@ -1,0 +1,42 @@
+"""Starting a run from a form."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from dashboards.access import staff_only
+from dashboards.forms import NewRunForm
+from simulation.control import NotPossible, create_run, start_run
+from simulation.players.registry import PlayersError
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@staff_only
+def run_new(request: HttpRequest) -> HttpResponse:
+    """The form; sent with sensible values it makes a run, starts it and goes to its page."""
+    form = NewRunForm(request.POST if request.method == "POST" else None)
+    if form.is_bound and form.is_valid():
+        started = started_run(form)
+        if started:
+            return redirect("dashboards:run", started)
+    return render(request, "dashboards/run_new.html", {"form": form})
+
+
+def started_run(form: NewRunForm) -> int | None:
+    """The id of the run that a valid form describes, made and started; None with an error on the form if refused."""
+    try:
+        run = create_run(**form.run())
+        start_run(run.pk)
+    except (NotPossible, PlayersError) as error:
+        form.add_error(None, str(error))
+        return None
+    return run.pk
+
+
+@require_POST
+@staff_only
+def players(request: HttpRequest) -> HttpResponse:
+    """The fields of the players for the scenario typed so far: its settings may seat other firms. Changes nothing."""
+    return render(request, "dashboards/_players.html", {"form": NewRunForm(request.POST)})

@@ -1,0 +1,22 @@
+"""The addresses of the pages that people see."""
+
+from django.contrib.auth.views import LogoutView
+from django.urls import URLPattern, path
+
+from dashboards import run_list, run_new, run_page, sign_in, verbs
+
+app_name = "dashboards"
+
+urlpatterns: list[URLPattern] = [
+    path("", run_list.run_list, name="runs"),
+    path("runs/new/", run_new.run_new, name="run_new"),
+    path("runs/new/players/", run_new.players, name="run_new_players"),
+    path("runs/<run_id:run_id>/", run_page.run_page, name="run"),
+    path("runs/<run_id:run_id>/tape/", run_page.tape, name="tape"),
+    path("runs/<run_id:run_id>/days/<slug:measure>/", run_page.days, name="days"),
+    path("runs/<run_id:run_id>/days.csv", run_page.days_csv, name="days_csv"),
+    path("runs/<run_id:run_id>/pace/", verbs.pace, name="pace"),
+    path("runs/<run_id:run_id>/<slug:verb>/", verbs.verb, name="verb"),
+    path("sign-in/<str:key>/<str:token>/", sign_in.sign_in, name="sign_in"),
+    path("sign-out/", LogoutView.as_view(next_page="admin:login"), name="sign_out"),
+]

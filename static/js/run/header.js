@@ -1,0 +1,92 @@
+// The head of the page: status and why, clock, progress, what may be done, and whether the page is up to date.
+
+import { setText, slot } from "./slots.js";
+
+const STUCK_MS = 15_000;
+const ALARM_MS = 10_000;
+const clockOf = (date) => date.toLocaleTimeString("en-GB");
+
+export function duration(ms) {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+  const two = (number) => String(number).padStart(2, "0");
+  return hours ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`;
+}
+
+export class Header {
+  constructor(state) {
+    this.element = document.getElementById("run-header");
+    this.offline = document.getElementById("offline");
+    this.alarm = document.getElementById("alarm");
+    this.dialog = document.getElementById("cancel-dialog");
+    document.getElementById("cancel").addEventListener("click", () => this.dialog.showModal());
+    this.dialog.querySelector("[data-close]").addEventListener("click", () => this.dialog.close());
+    this.dialog.querySelector("form").addEventListener("submit", () => this.dialog.close());
+    this.element.addEventListener("htmx:responseError", (event) => this.say(event.detail.xhr.responseText));
+    this.element.addEventListener("htmx:sendError", () => this.say("The server does not answer. Nothing was changed."));
+    this.show(state);
+    setInterval(() => this.tick(), 1000);
+  }
+
+  show(state) {
+    this.movedAt = Date.now();
+    this.state = state;
+    const status = this.element.querySelector(".status");
+    status.dataset.status = state.status;
+    setText(slot(status, "label"), state.label);
+    setText(slot(this.element, "reason"), state.reason);
+    setText(slot(this.element, "advice"), state.advice);
+    setText(slot(this.element, "clock"), state.clock);
+    slot(this.element, "progress").value = state.percent;
+    for (const control of this.element.querySelectorAll("[data-verb]")) {
+      control.hidden = !state.verbs.includes(control.dataset.verb);
+    }
+    const pace = document.getElementById("pace");
+    if (document.activeElement !== pace) pace.value = String(state.pace);
+    if (!state.verbs.includes("cancel")) this.dialog.close();
+    this.tick();
+  }
+
+  // What changes with the clock on the wall alone.
+  tick() {
+    const { started, ended, is_over: isOver, since, waiting_for: waitingFor } = this.state;
+    const until = isOver && ended ? new Date(ended) : new Date();
+    setText(slot(this.element, "elapsed"), started ? ` · wall time ${duration(until - new Date(started))}` : "");
+    const waiting = slot(this.element, "waiting");
+    waiting.hidden = !waitingFor.length;
+    setText(waiting, waitingFor.length ? `${waitingFor.join(", ")}, ${duration(Date.now() - new Date(since))}` : "");
+    this.lookForWorkers();
+  }
+
+  // A run that should move and does not: is there anybody to move it?
+  async lookForWorkers() {
+    const stuck = this.state.status === "running" && Date.now() - this.movedAt > STUCK_MS + 1000 * this.state.pace;
+    if (!stuck || document.hidden || !this.offline.hidden) return;
+    this.movedAt = Date.now();
+    const answer = await fetch("/healthz").catch(() => null);
+    const health = await answer?.json().catch(() => null);
+    if (health?.workers?.length === 0) this.say("No worker is alive, so the run stands still. It goes on once one is started.");
+  }
+
+  say(text) {
+    setText(this.alarm, text);
+    this.alarm.hidden = false;
+    clearTimeout(this.silence);
+    this.silence = setTimeout(() => (this.alarm.hidden = true), ALARM_MS);
+  }
+
+  connected() {
+    this.offline.hidden = true;
+    setText(this.offline, "");
+  }
+
+  lost(heardAt) {
+    this.offline.hidden = false;
+    setText(this.offline, `Reconnecting… what you see is from ${clockOf(heardAt)}.`);
+  }
+
+  ended(why) {
+    this.offline.hidden = false;
+    setText(this.offline, why);
+  }
+}

@@ -1,0 +1,64 @@
+// The run's page: goes on from the snapshot in it, event by event, in the order of their numbers and each once.
+//
+// What the socket brings is taken in at once (`seq`), and put on the page with the next frame the browser draws: a
+// thousand events that were missed are one change of the page. `data-seq` is the last event that the page shows.
+
+import { Socket } from "../socket.js";
+import { Cards } from "./cards.js";
+import { Chart } from "./chart.js";
+import { Header } from "./header.js";
+import { Tape } from "./tape.js";
+import { reloadSoon } from "./reload.js";
+
+const snapshot = JSON.parse(document.getElementById("snapshot").textContent);
+const root = document.getElementById("run");
+const header = new Header(snapshot.state);
+const chart = new Chart(snapshot.figures, snapshot.run);
+const cards = new Cards(chart);
+const tape = new Tape(snapshot.styles, snapshot.since);
+
+let seq = snapshot.since;
+let drawing = false;
+const news = { lines: [], evenings: [], standings: {}, state: null };
+
+const socket = new Socket(() => `/ws/runs/${snapshot.run}/?since=${seq}`, {
+  onMessage: (message) => ({ page: take, reload: reloadSoon })[message.type]?.(message),
+  onOpen: () => {
+    root.dataset.connected = "true";
+    header.connected();
+  },
+  onLost: (heardAt) => {
+    root.dataset.connected = "false";
+    header.lost(heardAt);
+  },
+  onEnd: (why) => {
+    root.dataset.connected = "false";
+    header.ended(why);
+  },
+});
+
+function take(page) {
+  const lines = page.lines.filter((line) => line.number > seq);
+  if (lines.some((line, index) => line.number !== seq + 1 + index)) return socket.again();
+  seq += lines.length;
+  news.lines.push(...lines);
+  news.evenings.push(...page.evenings);
+  Object.assign(news.standings, page.standings);
+  news.state = page.state;
+  socket.send({ have: seq });
+  if (!drawing) requestAnimationFrame(show);
+  drawing = true;
+}
+
+function show() {
+  drawing = false;
+  tape.add(news.lines);
+  cards.update(news);
+  chart.add(news.evenings);
+  if (news.state) header.show(news.state);
+  Object.assign(news, { lines: [], evenings: [], standings: {}, state: null });
+  root.dataset.seq = seq;
+}
+
+// The buttons' answers, which need not wait for the socket.
+document.body.addEventListener("run-state", (event) => header.show(event.detail));

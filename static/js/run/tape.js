@@ -1,0 +1,106 @@
+// The tape: newest line on top. Lines slide in only while the list is at its top and nothing in it is being read;
+// otherwise they wait, counted on a button, so that nothing moves under a reader.
+
+import { paint, setText, slot } from "./slots.js";
+
+const MOST_IN_LIST = 600;
+const MOST_WAITING = 500;
+const MOST_REMEMBERED = 500;
+
+export class Tape {
+  constructor(styles, upto) {
+    this.styles = styles;
+    this.upto = upto; // the list is complete up to this number; what is above it comes by `add`
+    this.waiting = [];
+    this.recent = []; // the newest lines, to add to a list that was fetched a moment ago
+    this.box = document.getElementById("tape");
+    this.list = document.getElementById("tape-lines");
+    this.button = document.getElementById("tape-new");
+    this.filter = document.getElementById("tape-filter");
+    this.template = document.getElementById("tape-line").content.firstElementChild;
+    this.button.addEventListener("click", () => this.toTop());
+    this.box.addEventListener("scroll", () => this.isAtTop() && this.release(), { passive: true });
+    this.list.addEventListener("toggle", () => this.isAtTop() && this.release(), true);
+    this.list.addEventListener("htmx:afterSwap", (event) => event.target === this.list && this.fetched());
+  }
+
+  add(lines) {
+    this.recent = [...this.recent, ...lines].slice(-MOST_REMEMBERED);
+    this.waiting.push(...lines.filter((line) => line.number > this.upto && this.wants(line)));
+    if (this.isAtTop()) this.release();
+    else this.count();
+  }
+
+  wants({ group, firm, other }) {
+    const wanted = Object.fromEntries(new FormData(this.filter));
+    return (!wanted.group || wanted.group === group) && (!wanted.firm || [firm, other].includes(wanted.firm));
+  }
+
+  isAtTop() {
+    return this.box.scrollTop < 4 && !this.list.querySelector("details[open]");
+  }
+
+  toTop() {
+    for (const open of this.list.querySelectorAll("details[open]")) open.open = false;
+    this.box.scrollTop = 0;
+    this.release();
+  }
+
+  count() {
+    this.button.hidden = !this.waiting.length;
+    setText(this.button, `${this.waiting.length} new`);
+  }
+
+  release() {
+    if (this.waiting.length > MOST_WAITING) return this.fetchAgain();
+    const rows = this.waiting.reverse().map((line) => this.rowOf(line));
+    this.list.prepend(...rows);
+    this.waiting = [];
+    this.trim();
+    this.count();
+  }
+
+  // Too many to put in one by one, and nobody will read them all: the newest page instead.
+  fetchAgain() {
+    this.waiting = [];
+    window.htmx.trigger(this.filter, "change");
+  }
+
+  fetched() {
+    this.upto = Number(document.getElementById("tape-earlier").dataset.upto);
+    this.waiting = this.recent.filter((line) => line.number > this.upto && this.wants(line));
+    this.box.scrollTop = 0;
+    this.release();
+  }
+
+  trim() {
+    const lines = this.list.getElementsByClassName("line");
+    if (lines.length <= MOST_IN_LIST) return;
+    while (lines.length > MOST_IN_LIST) lines[lines.length - 1].remove();
+    const earlier = document.getElementById("tape-earlier");
+    earlier.hidden = false;
+    const before = lines[lines.length - 1].dataset.number;
+    earlier.firstElementChild.setAttribute("hx-vals", JSON.stringify({ before }));
+  }
+
+  rowOf(line) {
+    const row = this.template.cloneNode(true);
+    Object.assign(row.dataset, { number: line.number, kind: line.kind, group: line.group });
+    setText(row.querySelector(".line-day"), `Day ${line.day} ·`);
+    setText(row.querySelector(".line-weekday"), line.weekday);
+    slot(row, "clock").append(line.clock);
+    const [firm, other] = row.querySelectorAll(".firm");
+    this.nameFirm(firm, line.firm);
+    this.nameFirm(other, line.other);
+    if (!line.other) row.querySelector(".line-to").remove();
+    setText(slot(row, "text"), line.text);
+    if (line.body) setText(slot(row, "body"), line.body);
+    else row.querySelector("details").remove();
+    return row;
+  }
+
+  nameFirm(element, name) {
+    setText(element, name);
+    paint(element, this.styles[name]);
+  }
+}

@@ -1,0 +1,120 @@
+"""A site of real processes for a real browser: Daphne, which may be killed and started again, and a worker."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import pytest
+from asgiref.sync import async_to_sync
+from channels.layers import get_channel_layer
+from django.contrib.auth.models import User
+from playwright.sync_api import Browser, Page
+
+from coffeebench_site.environment import BASE_DIR
+from coffeebench_site.redis_server import unused_port
+from dashboards.sign_in import sign_in_path
+from simulation.models import Run
+from tests.conftest import tests_database
+from tests.waiting import eventually
+
+START_SECONDS = 40
+
+
+@dataclass
+class Site:
+    """The processes of a site on the tests' database."""
+
+    variables: dict[str, str]
+    port: int = field(default_factory=unused_port)
+    processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start_web(self) -> None:
+        """Start Daphne and wait until it answers."""
+        self.start("web", "daphne", "-v", "0", "-p", str(self.port), "coffeebench_site.asgi:application")
+        eventually(self.answers, START_SECONDS)
+
+    def start_worker(self) -> None:
+        """Start the worker that moves runs."""
+        self.start("worker", "celery", "--quiet", "-A", "coffeebench_site", "worker", "-Q", "engine", "-P", "threads")
+
+    def start(self, name: str, *command: str) -> None:
+        self.processes[name] = subprocess.Popen(
+            [sys.executable, "-W", "ignore", "-m", *command], cwd=BASE_DIR, env=self.variables
+        )
+
+    def answers(self) -> bool:
+        try:
+            return bool(urlopen(f"{self.address}/healthz").status == 200)
+        except (URLError, ConnectionError):
+            return False
+
+    def kill(self, name: str) -> None:
+        """End a process as a crash would."""
+        process = self.processes.pop(name)
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture(scope="session")
+def whole_site(django_db_setup: None, browser: Browser) -> Iterator[Site]:
+    """One site for all tests of a browser: to start Daphne takes longer than most of them.
+
+    It asks for the browser first: without one there is no need for a site.
+    """
+    site = Site({**os.environ, "DATABASE_URL": tests_database(), "DJANGO_SETTINGS_MODULE": "tests.settings"})
+    site.start_web()
+    yield site
+    for name in list(site.processes):
+        site.kill(name)
+
+
+@pytest.fixture
+def site(whole_site: Site, transactional_db: None) -> Iterator[Site]:
+    """A site whose web process runs; a test starts the worker if it needs one."""
+    if "web" not in whole_site.processes:
+        whole_site.start_web()
+    yield whole_site
+    if "worker" in whole_site.processes:
+        whole_site.kill("worker")
+
+
+@pytest.fixture
+def complaints(page: Page) -> list[str]:
+    """What the browser complains of: errors, warnings, violations of the policy."""
+    found: list[str] = []
+    page.on("console", lambda message: found.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: found.append(str(error)))
+    return found
+
+
+@pytest.fixture
+def visitor(site: Site, page: Page, complaints: list[str]) -> Page:
+    """A browser page, signed in as staff with a link."""
+    rosa = User.objects.create_user("rosa", is_staff=True)
+    page.goto(site.address + sign_in_path(rosa))
+    page.get_by_role("button", name="Sign in as rosa").click()
+    page.wait_for_url(f"{site.address}/")
+    return page
+
+
+def in_thread(work: Callable[[], object]) -> None:
+    """Do something that the event loop of the browser, which this thread keeps, would forbid."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(work).result()
+
+
+def hint(run: Run) -> None:
+    """Tell the sockets that a run has moved."""
+    message = {"type": "run.hint", "event": run.events, "status": run.status}
+    in_thread(lambda: async_to_sync(get_channel_layer().group_send)(f"run-{run.pk}", message))

@@ -1,0 +1,175 @@
+"""What a run's page does in a browser, with events written by the test."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from simulation.models import Run
+from tests.browser.conftest import Site, hint
+from tests.small_runs import add_event, add_events, end_day, make_run
+from tests.waiting import eventually
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\u202e<b>bold</b>"
+
+
+def open_run(site: Site, page: Page, run: Run) -> None:
+    page.goto(f"{site.address}/runs/{run.pk}/")
+    expect(page.locator("#run")).to_have_attribute("data-connected", "true")
+
+
+def show(page: Page, run: Run) -> None:
+    """Tell the page of what was just written and wait until it shows it."""
+    hint(run)
+    expect(page.locator("#run")).to_have_attribute("data-seq", str(run.events), timeout=10_000)
+
+
+def test_what_firms_write_arrives_as_text(site: Site, visitor: Page, complaints: list[str]) -> None:
+    run = make_run(name=HOSTILE[:80], status_reason=HOSTILE)
+    open_run(site, visitor, run)
+    add_event(run, "message_sent", "farmer_A", "roaster_A", message="M1", title=HOSTILE, body=HOSTILE * 50)
+    show(visitor, run)
+    line = visitor.locator(".line").first
+    expect(line.locator(".line-text")).to_have_text(f"writes M1: {HOSTILE}")
+    line.get_by_text("read").click()
+    expect(line.locator(".line-body p")).to_have_text(HOSTILE * 50)
+    assert visitor.locator("#run img, #run b").count() == 0
+    assert complaints == []
+
+
+def test_new_lines_wait_while_somebody_reads_further_down(site: Site, visitor: Page) -> None:
+    run = make_run()
+    add_events(run, 100)
+    open_run(site, visitor, run)
+    box, button = visitor.locator("#tape"), visitor.locator("#tape-new")
+    box.evaluate("box => { box.scrollTop = 300; }")
+    first = visitor.locator(".line").first
+    for _ in range(3):
+        add_event(run, "deal_made", "farmer_A", "roaster_A", item="green_coffee_kg")
+    show(visitor, run)
+    expect(button).to_have_text("3 new")
+    expect(first).to_have_attribute("data-number", "100")
+    button.click()
+    expect(first).to_have_attribute("data-number", "103")
+    expect(button).to_be_hidden()
+
+
+def test_an_open_message_stays_where_it_is(site: Site, visitor: Page) -> None:
+    run = make_run()
+    add_event(run, "message_sent", "farmer_A", "roaster_A", message="M1", title="Hello", body="A long letter")
+    open_run(site, visitor, run)
+    message = visitor.locator(".line details")
+    message.locator("summary").click()
+    add_event(run, "day_ended")
+    show(visitor, run)
+    expect(visitor.locator("#tape-new")).to_have_text("1 new")
+    message.locator("summary").click()  # closed again: what waited comes in
+    expect(visitor.locator(".line").first).to_have_attribute("data-number", "2")
+
+
+def test_a_filter_goes_for_old_lines_and_for_new_ones(site: Site, visitor: Page) -> None:
+    run = make_run()
+    add_event(run, "deal_made", "farmer_A", "roaster_A", item="green_coffee_kg")
+    add_event(run, "message_sent", "farmer_B", "roaster_A", message="M1", title="Hello", body="x")
+    open_run(site, visitor, run)
+    visitor.get_by_label("Kind").select_option("Messages")
+    expect(visitor.locator(".line")).to_have_count(1)
+    add_event(run, "deal_made", "farmer_A", "roaster_A", item="green_coffee_kg")
+    add_event(run, "message_sent", "roaster_B", "retailer_A", message="M2", title="Hello", body="x")
+    show(visitor, run)
+    numbers = visitor.locator(".line").evaluate_all("lines => lines.map((line) => line.dataset.number)")
+    assert numbers == ["4", "2"]
+    visitor.get_by_label("Firm", exact=True).select_option("farmer_B")
+    expect(visitor.locator(".line")).to_have_count(1)
+    expect(visitor.locator(".line")).to_have_attribute("data-number", "2")
+
+
+def test_many_events_missed_are_caught_up_in_pages(site: Site, visitor: Page, complaints: list[str]) -> None:
+    run = make_run()
+    open_run(site, visitor, run)
+    add_events(run, 1800)
+    show(visitor, run)
+    expect(visitor.locator(".line").first).to_have_attribute("data-number", "1800")
+    assert complaints == []
+
+
+def test_a_page_far_behind_opens_itself_afresh(site: Site, visitor: Page) -> None:
+    run = make_run()
+    open_run(site, visitor, run)
+    add_events(run, 5001)
+    hint(run)
+    expect(visitor.locator("#run")).to_have_attribute("data-seq", "5001", timeout=10_000)
+    expect(visitor.locator(".line").first).to_have_attribute("data-number", "5001")
+
+
+def test_cards_and_chart_follow_the_evenings(site: Site, visitor: Page) -> None:
+    run = make_run()
+    open_run(site, visitor, run)
+    expect(visitor.locator("#plot-empty")).to_be_visible()
+    end_day(run, 0, {"farmer_A": -25.0}, receivables=90.0)
+    end_day(run, 1, {"farmer_A": -1234.5})
+    show(visitor, run)
+    card = visitor.locator('.card[data-firm="farmer_A"]')
+    expect(card.locator(".figure")).to_have_text("−1,234.50")
+    eventually(lambda: visitor.locator("#plot").get_attribute("data-points") == "12", 10)
+    expect(visitor.locator("#plot-empty")).to_be_hidden()
+    visitor.get_by_role("button", name="Cash", exact=True).click()
+    expect(visitor.locator("#chart-title")).to_have_text("Cash by firm at each day’s end, USD")
+    visitor.get_by_text("The numbers behind it").click()
+    expect(visitor.locator("#days-table tbody tr").last).to_contain_text("13,765.50")
+
+
+def test_a_run_is_cancelled_only_after_being_asked(site: Site, visitor: Page) -> None:
+    run = make_run()
+    open_run(site, visitor, run)
+    visitor.get_by_role("button", name="Cancel…").click()
+    visitor.get_by_role("button", name="Let it run").click()
+    run.refresh_from_db()
+    assert run.status == "running"
+    visitor.get_by_role("button", name="Cancel…").click()
+    visitor.get_by_role("button", name="Cancel the run").click()
+    expect(visitor.locator(".run-now")).to_contain_text("Stopped")
+    expect(visitor.locator(".run-verbs button:visible")).to_have_count(0)
+
+
+def test_a_verb_that_comes_too_late_says_why(site: Site, visitor: Page) -> None:
+    run = make_run()
+    open_run(site, visitor, run)
+    Run.objects.update(status="finished")
+    visitor.get_by_role("button", name="Pause").click()
+    expect(visitor.locator("#alarm")).to_contain_text("is finished")
+
+
+def test_the_theme_is_chosen_and_kept(site: Site, visitor: Page) -> None:
+    background = "getComputedStyle(document.body).backgroundColor"
+    visitor.emulate_media(color_scheme="light")
+    light = visitor.evaluate(background)
+    visitor.emulate_media(color_scheme="dark")
+    assert visitor.evaluate(background) != light
+    visitor.get_by_role("button", name="Theme").click()  # from the system's to light
+    assert visitor.evaluate(background) == light
+    visitor.reload()
+    assert visitor.evaluate(background) == light
+
+
+@pytest.mark.parametrize("width", [320, 390, 768, 1024, 1440])
+def test_nothing_is_wider_than_the_window(site: Site, visitor: Page, width: int) -> None:
+    run = make_run(name="An unusually long name of a run without any sense, 0123456789012345678901234567890")
+    add_event(run, "message_sent", "farmer_A", "roaster_A", message="M1", title="x" * 80, body="y" * 10_000)
+    end_day(run, 0, {"farmer_A": -1_234_567.89})
+    visitor.set_viewport_size({"width": width, "height": 800})
+    for path in ("/", "/runs/new/", f"/runs/{run.pk}/"):
+        visitor.goto(site.address + path)
+        assert visitor.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, path
+
+
+def test_every_control_is_reached_by_the_keyboard(site: Site, visitor: Page) -> None:
+    open_run(site, visitor, make_run())
+    reached = set()
+    for _ in range(30):
+        visitor.keyboard.press("Tab")
+        reached.add(visitor.evaluate("document.activeElement.id || document.activeElement.innerText"))
+    for name in ("Pause", "pace", "cancel", "Cash", "tape-group", "tape"):
+        assert any(re.match(name, text) for text in reached), (name, reached)

@@ -1,0 +1,153 @@
+"""The form that starts a run: what it makes, and what it says of values that cannot be."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from dashboards.forms import NewRunForm
+from simulation.models import Run
+from simulation.players.registry import kinds_for
+
+PLAYERS = {
+    f"player_{role}_{letter}": kinds_for(role)[0] for role in ("farmer", "roaster", "retailer") for letter in "AB"
+}
+GOOD = {"name": "Trial", "days": "30", "seed": "7", "pace": "0.1", "settings": "", **PLAYERS}
+
+
+def form(**changes: str) -> NewRunForm:
+    return NewRunForm({**GOOD, **changes})
+
+
+@pytest.fixture
+def staff(client: Client, db: None) -> Client:
+    client.force_login(User.objects.create_user("rosa", is_staff=True))
+    return client
+
+
+def test_a_good_form_describes_a_run() -> None:
+    good = form(player_roaster_A="passive", settings="late_fee = 0.002\n\n# a remark\nroles.roaster.opex=40")
+    assert good.is_valid(), good.errors
+    run = good.run()
+    assert (run["name"], run["seed"], run["pace_seconds"]) == ("Trial", 7, 0.1)
+    assert run["scenario"].days == 30
+    assert run["scenario"].late_fee == 0.002
+    assert run["scenario"].roles["roaster"].opex == 40
+    assert run["players"]["roaster_A"] == "passive"
+    assert run["players"]["roaster_B"] == "heuristic_roaster"
+
+
+def test_a_run_without_a_name_is_named_after_its_player_and_seed() -> None:
+    unnamed = form(name="  ")
+    assert unnamed.is_valid()
+    assert unnamed.run()["name"] == "roaster_A: heuristic_roaster, seed 7"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "says"),
+    [
+        ("days", "0", "A whole number from 1 to 3,650"),
+        ("days", "3651", "A whole number from 1 to 3,650"),
+        ("days", "", "A whole number from 1 to 3,650"),
+        ("days", "ninety", "A whole number from 1 to 3,650"),
+        ("days", "1.5", "A whole number from 1 to 3,650"),
+        ("days", "9" * 5000, "A whole number from 1 to 3,650"),
+        ("days", "٣", ""),  # digits of other scripts are whole numbers to Django, and to the scenario
+        ("seed", "-1", "A whole number from 0 to 9,007,199,254,740,991"),
+        ("seed", "9007199254740992", "A whole number from 0 to 9,007,199,254,740,991"),
+        ("seed", "nan", "A whole number from 0"),
+        ("pace", "0.5", "The pace is one of: Full speed, Ten days a second"),
+        ("pace", "", "required"),
+        ("name", "x" * 81, "80 characters"),
+        ("name", "a\0b", "Null characters"),
+        ("player_roaster_A", "gpt", "roaster_A can be played by: heuristic_roaster, passive"),
+        ("player_farmer_A", "heuristic_roaster", "farmer_A can be played by: "),
+        ("settings", "late_fee", "a setting is written key=value"),
+        ("settings", "late_fee = 2", "late_fee: "),
+        ("settings", "latefee = 0.1", "latefee: unknown key"),
+        ("settings", "late_fee = nan", "late_fee: "),
+        ("settings", "evaluated = nobody", "evaluated firm nobody does not exist; the firms are farmer_A"),
+        ("settings", "roles.farmer.firms = 0\nroles.roaster.firms = 0\nroles.retailer.firms = 0", "seat no firm"),
+        ("settings", "days = 5", "days: the field above sets it"),
+        ("settings", "name = " + "x" * 400, "at most 300 characters a setting"),
+        ("settings", "x" * 10_001, "10000 characters"),
+        ("settings", "late_fee = " + "[" * 280, "late_fee: "),
+        ("settings", ".".join("a" * 140) + " = 1", "a: unknown key"),
+    ],
+)
+def test_a_bad_value_is_refused_at_its_field_and_says_what_is_allowed(field: str, value: str, says: str) -> None:
+    bad = form(**{field: value})
+    if not says:
+        assert bad.is_valid()
+        return
+    assert not bad.is_valid()
+    assert says in " ".join(map(str, bad.errors[field]))
+
+
+def test_every_problem_of_the_settings_is_named() -> None:
+    bad = form(settings="late_fee = 2\nspoilage = -1\nnonsense = 3")
+    assert not bad.is_valid()
+    assert len(bad.errors["settings"]) == 3
+
+
+def test_the_scenario_decides_which_firms_have_players() -> None:
+    names = [field.name for field in form(settings="roles.farmer.firms = 3\nroles.retailer.firms = 1").player_rows()]
+    assert names == [
+        f"player_{firm}" for firm in ("farmer_A", "farmer_B", "farmer_C", "roaster_A", "roaster_B", "retailer_A")
+    ]
+
+
+def test_too_many_firms_to_ask_for_each_are_asked_for_by_role() -> None:
+    many = form(
+        settings="roles.farmer.firms = 100",
+        **{f"player_{role}": "passive" for role in ("farmer", "roaster", "retailer")},
+    )
+    assert many.is_valid(), many.errors
+    assert set(many.run()["players"].values()) == {"passive"}
+    assert len(many.run()["players"]) == 104
+
+
+def test_presets_fill_in_every_player() -> None:
+    presets = {preset["title"]: preset["players"] for preset in NewRunForm().presets()}
+    assert presets["All scripts"] == PLAYERS
+    assert presets["Passive roaster"] == {**PLAYERS, "player_roaster_A": "passive"}
+    assert set(presets["All passive"].values()) == {"passive"}
+
+
+def test_the_form_makes_and_starts_a_run_and_goes_to_its_page(staff: Client) -> None:
+    answer = staff.post("/runs/new/", GOOD)
+    run = Run.objects.get()
+    assert answer.headers["location"] == f"/runs/{run.pk}/"
+    assert (run.name, run.seed, run.days, run.pace_seconds, run.status) == ("Trial", 7, 30, 0.1, "running")
+
+
+def test_a_refused_form_keeps_all_that_was_typed(staff: Client) -> None:
+    answer = staff.post("/runs/new/", {**GOOD, "days": "0", "name": "<My run>", "settings": "late_fee = 2"})
+    page = answer.content.decode()
+    assert answer.status_code == 200
+    assert not Run.objects.exists()
+    for text in ('value="&lt;My run&gt;"', 'value="0"', "late_fee = 2</textarea>", "What you typed is still here"):
+        assert text in page
+
+
+def test_the_players_follow_from_settings_while_they_are_typed(staff: Client) -> None:
+    page = staff.post("/runs/new/players/", {**GOOD, "settings": "roles.farmer.firms = 3"}).content.decode()
+    assert 'name="player_farmer_C"' in page
+    assert not Run.objects.exists()
+
+
+def test_a_kind_that_wants_settings_of_its_own_is_not_offered() -> None:
+    assert "model" in kinds_for("roaster")
+    assert not form(player_roaster_A="model").is_valid()
+
+
+@pytest.mark.parametrize("sent", [{}, {"days": ["1", "2"]}, {"settings": "\ud83e"}])
+def test_a_form_that_no_page_sent_is_refused(staff: Client, sent: dict[str, Any]) -> None:
+    if sent.get("settings"):
+        body = b"settings=%ED%A0%BE&days=30"
+        answer = staff.post("/runs/new/", body, content_type="application/x-www-form-urlencoded")
+    else:
+        answer = staff.post("/runs/new/", sent)
+    assert answer.status_code == 200
+    assert "The run was not started" in answer.content.decode()

@@ -1,9 +1,10 @@
 """The site: settings, addresses, the socket door, the task queue and the supervisor.
 
-Two things must happen in every process before anything else is imported, and this
+Three things must happen in every process before anything else is imported, and this
 is the first module that every process imports.
 """
 
+import gc
 import os
 import sys
 
@@ -38,8 +39,18 @@ def use_recent_sqlite() -> None:
     sys.modules["sqlite3.dbapi2"] = pysqlite3.dbapi2
 
 
+def collect_garbage_less_often() -> None:
+    """Look for cycles of dead objects after 50,000 new ones, not after every 700.
+
+    A run in a worker's hands is a hundred thousand small live objects without a cycle. Going
+    through them again and again took a quarter of the time of a run of 365 days.
+    """
+    gc.set_threshold(50_000, 20, 20)
+
+
 keep_litellm_offline()
 use_recent_sqlite()
+collect_garbage_less_often()
 
 # After the swap, since importing Celery's app may import Django.
 from coffeebench_site.celery import app as celery_app  # noqa: E402

@@ -19,9 +19,10 @@ from django.core.management.base import BaseCommand, CommandError
 
 from simulation import control, runner
 from simulation.engine.scenario import Scenario, scenario_from
+from simulation.engine.world import World
 from simulation.lease import holder_name
-from simulation.models import Run
-from simulation.players.registry import default_players
+from simulation.management.commands.simulate import SECONDS_BETWEEN_COMMITS
+from simulation.players.registry import default_players, scripts_for
 from simulation.recorded import save_replay
 from simulation.traces import load_trace, replay_trace
 
@@ -117,11 +118,11 @@ def replay_saved() -> Timed:
 def play_in_memory(days: int) -> Timed:
     """A run of scripts."""
     scenario = scenario_of_days(days)
-    game = runner.new_game(Run(pk=1, seed=0, players=default_players(scenario)), scenario)
+    world, players = World(scenario, 0), scripts_for(scenario, default_players(scenario))
     began = time.perf_counter()
-    while not game.world.ended:
-        game.play_step()
-    return Timed(game.world.turns, time.perf_counter() - began)
+    while step := world.open_step():
+        world.apply({name: players[name].decide(world.view(name)) for name in step.firms})
+    return Timed(world.turns, time.perf_counter() - began)
 
 
 def play_saved(days: int) -> Timed:
@@ -130,7 +131,7 @@ def play_saved(days: int) -> Timed:
     began = time.perf_counter()
     holder = holder_name()
     game = runner.load_game(control.start_run(run.pk, holder))
-    runner.play(game, holder, seconds=float("inf"), commit_every=1.0)
+    runner.play(game, holder, seconds=float("inf"), commit_every=SECONDS_BETWEEN_COMMITS)
     return Timed(game.world.turns, time.perf_counter() - began)
 
 

@@ -20,7 +20,7 @@ from simulation.players.registry import PlayersError
 from simulation.report import figures_of, table_of
 from simulation.store import OtherRules
 
-SECONDS_BETWEEN_COMMITS = 1.0
+SECONDS_BETWEEN_COMMITS = 0.25
 
 
 class Command(BaseCommand):

@@ -18,6 +18,8 @@ from simulation.models import Run
 log = logging.getLogger(__name__)
 
 RUNS_GROUP = "runs"
+# Beyond this a message would wait in a worker's memory for long; the sweep calls instead.
+LONGEST_DELAY_SECONDS = 30
 
 
 def group_of(run_id: int) -> str:
@@ -25,11 +27,12 @@ def group_of(run_id: int) -> str:
     return f"run-{run_id}"
 
 
-def progress(run: Run) -> None:
-    """After commit: hints at how far the run's events go now, and at its status."""
+def progress(run: Run, *, is_news: bool = True) -> None:
+    """After commit: hints at how far the run's events go now, and at its status; to the list of runs only at news."""
     hint = {"type": "run.hint", "event": run.events, "status": run.status}
     transaction.on_commit(partial(_send, group_of(run.pk), hint), robust=True)
-    transaction.on_commit(partial(_send, RUNS_GROUP, {"type": "runs.hint", "run": run.pk}), robust=True)
+    if is_news:
+        transaction.on_commit(partial(_send, RUNS_GROUP, {"type": "runs.hint", "run": run.pk}), robust=True)
 
 
 def _send(group: str, message: dict[str, Any]) -> None:
@@ -43,8 +46,24 @@ def _send(group: str, message: dict[str, Any]) -> None:
 
 
 def ring(run_id: int, *, delay_seconds: float = 0) -> None:
-    """After commit: asks a worker to move a run."""
-    transaction.on_commit(partial(_ring, run_id, delay_seconds), robust=True)
+    """After commit: asks a worker to move a run. A long delay is left to the sweep."""
+    if delay_seconds <= LONGEST_DELAY_SECONDS:
+        transaction.on_commit(partial(_ring, run_id, delay_seconds), robust=True)
+
+
+def ring_ask(ask_id: int, *, delay_seconds: float = 0) -> None:
+    """After commit: asks a worker to put a turn to its model. A long delay is left to the sweep."""
+    if delay_seconds <= LONGEST_DELAY_SECONDS:
+        transaction.on_commit(partial(_ring_ask, ask_id, delay_seconds), robust=True)
+
+
+def _ring_ask(ask_id: int, delay_seconds: float) -> None:
+    from simulation.tasks import llm_ask
+
+    try:
+        llm_ask.apply_async((ask_id,), countdown=delay_seconds or None, expires=delay_seconds + 60)
+    except llm_ask.OperationalError as error:
+        log.warning("no worker told of turn %s (the sweep will find it): %s", ask_id, error)
 
 
 def _ring(run_id: int, delay_seconds: float) -> None:

@@ -1,36 +1,56 @@
-"""What may be done to a run, each one verb: checked and written under the run's lock, announced after commit."""
+"""What may be done to a run, for pages and commands: making one here, and the verbs of `status`."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from django.db import transaction
-from django.utils import timezone
 
 from simulation import announce, runner
 from simulation.engine.scenario import Scenario
 from simulation.engine.world import RULES_VERSION
-from simulation.lease import LEASE
 from simulation.models import Run
-from simulation.players.registry import check_players
+from simulation.players.llm.prices import prices_of
+from simulation.players.llm.settings import Limits, ModelSettings
+from simulation.players.registry import MODEL, check_players
+from simulation.status import (
+    SLOWEST_PACE_SECONDS,
+    NotPossible,
+    cancel_run,
+    pause_run,
+    resume_run,
+    set_pace,
+    start_run,
+)
+
+__all__ = ["NotPossible", "cancel_run", "create_run", "pause_run", "resume_run", "set_pace", "start_run"]
 
 SEEDS = range(-(2**53), 2**53)
-SLOWEST_PACE_SECONDS = 3600
 
 
-class NotPossible(Exception):
-    """The run is not in a state for that; says in which it is."""
-
-
-def create_run(*, name: str, scenario: Scenario, seed: int, players: dict[str, str], pace_seconds: float = 0) -> Run:
+def create_run(
+    *,
+    name: str,
+    scenario: Scenario,
+    seed: int,
+    players: Mapping[str, str],
+    models: Mapping[str, ModelSettings] = MappingProxyType({}),
+    limits: Limits = Limits(),  # noqa: B008 - frozen
+    pace_seconds: float = 0,
+) -> Run:
     """Makes a run with its opening books, not started yet.
 
-    `players` maps firms to kinds of player, the others get their role's default. `pace_seconds` is the wall time a
-    simulated day takes at least. Raises PlayersError or NotPossible naming what is wrong.
+    `players` maps firms to kinds of script, `models` to how a language model plays them; the others get their role's
+    default script. `pace_seconds` is the wall time a simulated day takes at least. Raises PlayersError or NotPossible
+    naming what is wrong.
     """
     if seed not in SEEDS:
         raise NotPossible(f"seed {seed} is out of range: whole numbers from −2⁵³ to 2⁵³ are allowed")
     if not 0 <= pace_seconds <= SLOWEST_PACE_SECONDS:
         raise NotPossible(f"pace {pace_seconds} is out of range: 0 to {SLOWEST_PACE_SECONDS} seconds a day are allowed")
-    kinds = check_players(scenario, players)
+    kinds = check_players(scenario, {**players, **dict.fromkeys(models, MODEL)})
+    check_models(kinds, models, limits)
     with transaction.atomic():
         run = Run.objects.create(
             name=name,
@@ -40,6 +60,8 @@ def create_run(*, name: str, scenario: Scenario, seed: int, players: dict[str, s
             evaluated=scenario.evaluated,
             rules_version=RULES_VERSION,
             players=kinds,
+            model_settings={firm: settings.model_dump(mode="json") for firm, settings in models.items()},
+            limits=limits.model_dump(mode="json"),
             pace_seconds=pace_seconds,
         )
         runner.create_rows(run, runner.new_game(run, scenario))
@@ -47,72 +69,15 @@ def create_run(*, name: str, scenario: Scenario, seed: int, players: dict[str, s
     return run
 
 
-def _change(
-    run_id: int,
-    verb: str,
-    allowed: tuple[Run.Status, ...],
-    status: Run.Status,
-    reason: str = "",
-    holder: str | None = None,
-) -> Run:
-    """Moves a run from one of some states to another. Its lease is taken from whoever is playing it.
-
-    A run that is to move is leased to `holder` at once, or a worker is called if that is empty.
-    """
-    with transaction.atomic():
-        run = Run.objects.select_for_update().get(pk=run_id)
-        if run.status not in allowed:
-            raise NotPossible(f"Run {run_id} is {run.status}; only a run that is {' or '.join(allowed)} can {verb}.")
-        run.status, run.status_reason, run.status_since = status, reason, timezone.now()
-        run.lease_owner, run.lease_until, run.not_before = holder or "", None, None
-        if holder:
-            run.lease_until = run.status_since + LEASE
-        if status == Run.Status.RUNNING and run.started_at is None:
-            run.started_at = run.status_since
-        if run.is_over:
-            run.ended_at = run.status_since
-        run.save()
-        announce.progress(run)
-        if holder == "":
-            announce.ring(run_id)
-    return run
-
-
-def start_run(run_id: int, holder: str = "") -> Run:
-    """Lets a new run begin, played by `holder`, or by a worker if that is empty."""
-    return _change(run_id, "be started", (Run.Status.DRAFT,), Run.Status.RUNNING, holder=holder)
-
-
-def pause_run(run_id: int, reason: str = "paused by a person") -> Run:
-    """Stops a run where its last commit left it; it can go on."""
-    moving = (Run.Status.RUNNING, Run.Status.WAITING)
-    return _change(run_id, "be paused", moving, Run.Status.PAUSED, reason)
-
-
-def resume_run(run_id: int, holder: str = "") -> Run:
-    """Lets a paused run go on, or one that failed be tried again; `holder` as for `start_run`."""
-    return _change(run_id, "go on", (Run.Status.PAUSED, Run.Status.FAILED), Run.Status.RUNNING, holder=holder)
-
-
-def cancel_run(run_id: int) -> Run:
-    """Ends a run for good where its last commit left it; its books stay."""
-    living = (Run.Status.DRAFT, Run.Status.RUNNING, Run.Status.WAITING, Run.Status.PAUSED, Run.Status.FAILED)
-    return _change(run_id, "be cancelled", living, Run.Status.STOPPED, "cancelled")
-
-
-def set_pace(run_id: int, pace_seconds: float) -> Run:
-    """Changes how many wall seconds a simulated day takes at least."""
-    if not 0 <= pace_seconds <= SLOWEST_PACE_SECONDS:
-        raise NotPossible(
-            f"Pace {pace_seconds} is out of range: 0 to {SLOWEST_PACE_SECONDS} seconds a day are allowed."
-        )
-    with transaction.atomic():
-        run = Run.objects.select_for_update().get(pk=run_id)
-        if run.is_over:
-            raise NotPossible(f"Run {run_id} is {run.status}; its pace no longer matters.")
-        run.pace_seconds, run.not_before = pace_seconds, None
-        run.save(update_fields=["pace_seconds", "not_before"])
-        announce.progress(run)
-        if run.status == Run.Status.RUNNING:
-            announce.ring(run_id)
-    return run
+def check_models(kinds: Mapping[str, str], models: Mapping[str, ModelSettings], limits: Limits) -> None:
+    """Refuses a model seat without settings, and a budget that could not be kept for want of a price."""
+    for firm, kind in kinds.items():
+        if kind == MODEL and firm not in models:
+            raise NotPossible(f"{firm} is to be played by a model, but nothing says which")
+    for firm, settings in models.items():
+        budgets = (settings.budget_usd, limits.budget_usd, limits.day_budget_usd)
+        if any(budget is not None for budget in budgets) and prices_of(settings) is None:
+            raise NotPossible(
+                f"{firm}: there is a budget, but no price is known for {settings.model}; give its prices in USD per "
+                "million tokens of input and output, or take the budget away"
+            )

@@ -20,17 +20,26 @@ class Run(models.Model):
         STOPPED = "stopped"
         FAILED = "failed"
 
+    class PausedBy(models.TextChoices):
+        PERSON = "person"
+        BUDGET = "budget"
+        PROVIDER = "provider"
+
     name = models.CharField(max_length=80)
     scenario = models.JSONField(help_text="frozen: this run is played under it to its end")
     seed = models.BigIntegerField()
     days = models.PositiveIntegerField()
     evaluated = models.CharField(max_length=40)
     rules_version = models.CharField(max_length=20)
-    players = models.JSONField(help_text="firm → player")
+    players = models.JSONField(help_text="firm → kind of player")
+    model_settings = models.JSONField(default=dict, blank=True, help_text="firm → how its language model plays")
+    limits = models.JSONField(default=dict, blank=True, help_text="what may be spent on models, and how long to retry")
     pace_seconds = models.FloatField(default=0, help_text="wall seconds a simulated day takes at least; 0: full speed")
 
     status = models.CharField(max_length=10, choices=Status, default=Status.DRAFT, db_index=True)
     status_reason = models.TextField(blank=True)
+    paused_by = models.CharField(max_length=10, choices=PausedBy, blank=True)
+    resume_at = models.DateTimeField(null=True, blank=True, help_text="when a run paused by a provider tries again")
     waiting_for = models.JSONField(default=list, blank=True)
     status_since = models.DateTimeField(auto_now_add=True)
 
@@ -53,6 +62,13 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return f"run {self.pk}: {self.name}"
+
+    def player_labels(self) -> dict[str, str]:
+        """Who plays each firm, for people: the model's name where a language model does."""
+        return {
+            firm: self.model_settings[firm]["model"] if firm in self.model_settings else kind
+            for firm, kind in self.players.items()
+        }
 
     @property
     def is_over(self) -> bool:
@@ -141,3 +157,121 @@ class Event(RunRow):
     firm = link("marketplace.Firm", "events", null=True)
     other = link("marketplace.Firm", null=True)
     data = models.JSONField()
+
+
+class Conversation(RunRow):
+    """What every request for a firm begins with: its model's system prompt and tools, fixed when it is first asked."""
+
+    run = run_link()
+    firm = models.OneToOneField(
+        "marketplace.Firm", on_delete=models.CASCADE, related_name="conversation", db_constraint=False
+    )
+    system = models.TextField()
+    tools = models.TextField(help_text="JSON")
+
+
+class Ask(RunRow):
+    """A turn put to a player outside the engine, until its answer is applied; keyed as the turn it will be."""
+
+    prefix = "ask "
+
+    run = run_link()
+    firm = link("marketplace.Firm", "asks")
+    step = models.PositiveIntegerField()
+    minute = models.PositiveIntegerField()
+    day = models.PositiveIntegerField()
+    given = models.TextField(help_text="JSON: the result of the last call, and the observation if the firm was woken")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    answered_at = models.DateTimeField(null=True, blank=True)
+    tool = models.CharField(max_length=60, blank=True)
+    arguments = models.TextField(blank=True)
+    rationale = models.TextField(blank=True)
+    flags = models.JSONField(default=list, blank=True)
+
+    attempts = models.PositiveIntegerField(default=0)
+    trouble_since = models.DateTimeField(null=True, blank=True, help_text="since when no attempt has succeeded")
+    trouble = models.TextField(blank=True)
+    not_before = models.DateTimeField(null=True, blank=True)
+    lease_owner = models.CharField(max_length=60, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    reserved_micros = models.BigIntegerField(default=0, help_text="the most the call under way can cost")
+
+
+class Call(models.Model):
+    """One request to a provider: what it cost, how long it took, what came back. Written whatever became of it."""
+
+    class Purpose(models.TextChoices):
+        DECIDE = "decide"
+        SUMMARISE = "summarise"
+
+    class Outcome(models.TextChoices):
+        USED = "used"
+        UNUSED = "unused", "answered too late to be used"
+        FAILED = "failed"
+
+    run = models.ForeignKey("simulation.Run", on_delete=models.CASCADE, related_name="calls")
+    firm = link("marketplace.Firm", "model_calls")
+    ask = link("simulation.Ask", "calls", index=True)
+    day = models.PositiveIntegerField()
+    purpose = models.CharField(max_length=10, choices=Purpose)
+    outcome = models.CharField(max_length=10, choices=Outcome)
+    attempt = models.PositiveIntegerField()
+    created_at = models.DateTimeField(auto_now_add=True)
+    latency_ms = models.PositiveIntegerField()
+    model_asked = models.CharField(max_length=120)
+    model_answered = models.CharField(max_length=200, blank=True)
+    input_tokens = models.PositiveIntegerField(default=0)
+    output_tokens = models.PositiveIntegerField(default=0)
+    cached_tokens = models.PositiveIntegerField(default=0)
+    reasoning_tokens = models.PositiveIntegerField(default=0)
+    cost_micros = models.BigIntegerField(null=True, blank=True, help_text="empty: not known")
+    most_micros = models.BigIntegerField(null=True, blank=True, help_text="the most it can have cost, for the budgets")
+    finish_reason = models.CharField(max_length=40, blank=True)
+    error = models.TextField(blank=True)
+    raw = models.TextField(blank=True, help_text="JSON, as the provider sent it")
+    messages_before = models.PositiveIntegerField(help_text="how many messages the conversation had")
+    summaries_before = models.PositiveIntegerField(help_text="how many summaries it had")
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return f"call {self.pk}"
+
+
+class ChatMessage(models.Model):
+    """One message of a firm's conversation; never changed, so that the beginning of a request stays the same."""
+
+    run = models.ForeignKey("simulation.Run", on_delete=models.CASCADE, related_name="+", db_index=False)
+    firm = link("marketplace.Firm", "chat_messages")
+    number = models.PositiveIntegerField()
+    ask = link("simulation.Ask", "chat_messages")
+    day = models.PositiveIntegerField()
+    content = models.TextField(help_text="JSON, as it is sent")
+
+    class Meta:
+        ordering = ["firm", "number"]
+        constraints = [models.UniqueConstraint(fields=["firm", "number"], name="chat_message_number")]
+
+    def __str__(self) -> str:
+        return f"message {self.number} of {self.firm}"
+
+
+class ChatSummary(models.Model):
+    """A summary that stands, from then on, for the messages from `first` to before `until` of a firm's conversation."""
+
+    run = models.ForeignKey("simulation.Run", on_delete=models.CASCADE, related_name="+", db_index=False)
+    firm = link("marketplace.Firm", "chat_summaries")
+    number = models.PositiveIntegerField()
+    ask = link("simulation.Ask")
+    first = models.PositiveIntegerField()
+    until = models.PositiveIntegerField()
+    text = models.TextField()
+
+    class Meta:
+        ordering = ["firm", "number"]
+        constraints = [models.UniqueConstraint(fields=["firm", "number"], name="chat_summary_number")]
+
+    def __str__(self) -> str:
+        return f"summary {self.number} of {self.firm}"

@@ -9,25 +9,27 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.db import InterfaceError, OperationalError, transaction
 from django.utils import timezone
 
-from simulation import announce
+from simulation import announce, asking
+from simulation.engine.decision import Decision
 from simulation.engine.scenario import Scenario
 from simulation.engine.world import World
 from simulation.lease import LEASE, holder_name, is_dead
 from simulation.models import Run
 from simulation.players.base import Player
-from simulation.players.registry import make_player
+from simulation.players.registry import scripts_for
 from simulation.store import Decided, OtherRules, Projection, rebuild
 
 log = logging.getLogger(__name__)
 
 GAMES_KEPT = 8
+NO_ANSWERS: Mapping[str, Decision] = {}
 
 
 class LeaseLost(Exception):
@@ -51,12 +53,20 @@ class Game:
         """Whether this is where the run's row says the run is."""
         return (self.created_at, self.saved_step, self.kinds) == (run.created_at, run.step, run.players)
 
-    def play_step(self) -> None:
-        """Asks every firm of the open step and applies what they decide."""
+    def outside(self) -> list[str]:
+        """The firms of the open step that no script plays."""
+        step = self.world.open_step()
+        return [name for name in step.firms if name not in self.players] if step else []
+
+    def play_step(self, answers: Mapping[str, Decision] = NO_ANSWERS) -> None:
+        """Asks the scripts of the open step, adds the others' answers, and applies what all decided."""
         world = self.world
         step = world.open_step()
         assert step is not None
-        decisions = {name: self.players[name].decide(world.view(name)) for name in step.firms}
+        decisions = {
+            name: answers[name] if name in answers else self.players[name].decide(world.view(name))
+            for name in step.firms
+        }
         self.unsaved += [Decided(outcome, self.kinds[outcome.firm]) for outcome in world.apply(decisions)]
         world.open_step()
 
@@ -65,13 +75,8 @@ def new_game(run: Run, scenario: Scenario) -> Game:
     """A run's beginning: books opened, first morning passed, first step open."""
     world = World(scenario, run.seed)
     world.open_step()
-    projection = Projection(run.pk, world, run.players)
-    return Game(run.pk, run.created_at, world, projection, scripts(scenario, run.players), run.players)
-
-
-def scripts(scenario: Scenario, kinds: dict[str, str]) -> dict[str, Player]:
-    """A fresh scripted player for each firm."""
-    return {name: make_player(kind, scenario, name) for name, kind in kinds.items()}
+    projection = Projection(run.pk, world, run.player_labels())
+    return Game(run.pk, run.created_at, world, projection, scripts_for(scenario, run.players), run.players)
 
 
 def load_game(run: Run) -> Game:
@@ -80,16 +85,16 @@ def load_game(run: Run) -> Game:
 
     def show(world: World) -> None:
         if not players:
-            players.update(scripts(world.scenario, run.players))
+            players.update(scripts_for(world.scenario, run.players))
         step = world.open_step()
         assert step is not None
-        for name in step.firms:
+        for name in players.keys() & set(step.firms):
             players[name].decide(world.view(name))
 
     world, _ = rebuild(run, show)
-    projection = Projection(run.pk, world, run.players)
+    projection = Projection(run.pk, world, run.player_labels())
     projection.skip_saved()
-    players = players or scripts(world.scenario, run.players)
+    players = players or scripts_for(world.scenario, run.players)
     return Game(run.pk, run.created_at, world, projection, players, run.players, world.steps)
 
 
@@ -121,8 +126,12 @@ def commit(game: Game, holder: str, *, release: bool) -> Run:
         run = Run.objects.select_for_update().get(pk=game.run_id)
         if run.lease_owner != holder or run.status != Run.Status.RUNNING or run.step != game.saved_step:
             raise LeaseLost(f"run {run.pk} is {run.status}, held by {run.lease_owner or 'nobody'} at step {run.step}")
-        game.projection.save(game.unsaved)
+        if game.unsaved:
+            game.projection.save(game.unsaved)
+        is_news = world.day != run.day or world.ended is not None
         note_progress(run, world)
+        run.waiting_for = game.outside()
+        asking.open_asks(run, world, run.waiting_for)
         run.lease_until = now + LEASE
         if world.ended:
             end_run(run, world)
@@ -130,7 +139,9 @@ def commit(game: Game, holder: str, *, release: bool) -> Run:
             run.lease_owner, run.lease_until = "", None
             run.not_before = now + timedelta(seconds=run.pace_seconds) if run.pace_seconds else None
         run.save()
-        announce.progress(run)
+        if run.waiting_for and run.lease_until is None:
+            asking.call_models(run)
+        announce.progress(run, is_news=is_news)
     game.saved_step, game.unsaved = world.steps, []
     return run
 
@@ -221,7 +232,11 @@ def play(
     began = committed = time.monotonic()
     first_day = game.world.day
     while True:
-        game.play_step()
+        outside = game.outside()
+        answers = asking.answers_of(game.run_id, game.world) if outside else NO_ANSWERS
+        if len(answers) < len(outside):
+            return commit(game, holder, release=True)
+        game.play_step(answers)
         on_step(game.world)
         now = time.monotonic()
         is_last = game.world.ended or now - began >= seconds or (one_day and game.world.day > first_day)

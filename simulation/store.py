@@ -408,7 +408,7 @@ def differences(run: play.Run) -> list[str]:
               if getattr(run, key) != value]  # fmt: skip
     if world.ended and run.status not in (world.ended, run.Status.STOPPED):
         found.append(f"run: status is {run.status}, rebuilt {world.ended}")
-    for model, rows in Projection(run.pk, world, run.players).all_rows(decided):
+    for model, rows in Projection(run.pk, world, run.player_labels()).all_rows(decided):
         found += _table_differences(run.pk, model, rows)
     return found
 

@@ -16,7 +16,7 @@ from pytest_django import Settings
 
 from coffeebench_site import health
 from coffeebench_site.environment import BASE_DIR, Environment, EnvironmentRefused, keep_secret, read_environment
-from coffeebench_site.prepare import ADMIN, Admin, ensure_admin
+from coffeebench_site.prepare import ADMIN, ensure_admin
 
 VARIABLES = [name.upper() for name in Environment.model_fields]
 
@@ -231,7 +231,8 @@ def password_file(settings: Settings, tmp_path: Path) -> Path:
 @pytest.mark.django_db
 def test_the_first_start_makes_an_admin_whose_password_only_the_owner_can_read(password_file: Path) -> None:
     admin = ensure_admin()
-    assert admin == Admin(ADMIN, password_file.read_text().strip())
+    assert (admin.name, admin.password) == (ADMIN, password_file.read_text().strip())
+    assert "/sign-in/" in admin.sign_in_link
     assert User.objects.get(username=ADMIN, is_superuser=True, is_staff=True).check_password(admin.password or "")
     assert stat.S_IMODE(password_file.stat().st_mode) == 0o600
 
@@ -244,9 +245,9 @@ def test_a_second_start_shows_the_same_password(password_file: Path) -> None:
 
 @pytest.mark.django_db
 def test_a_new_database_gets_the_admin_that_people_know(password_file: Path) -> None:
-    first = ensure_admin()
+    first = account()
     User.objects.all().delete()
-    assert ensure_admin() == first
+    assert account() == first
 
 
 @pytest.mark.django_db
@@ -255,22 +256,29 @@ def test_a_password_that_was_changed_is_not_shown(password_file: Path) -> None:
     user = User.objects.get(username=ADMIN)
     user.set_password("my own")
     user.save()
-    assert ensure_admin() == Admin(ADMIN, None)
+    assert account() == (ADMIN, None)
 
 
 @pytest.mark.django_db
 def test_an_account_that_was_closed_stays_closed(password_file: Path) -> None:
     ensure_admin()
     User.objects.update(is_active=False)
-    assert ensure_admin() == Admin(ADMIN, None)
+    assert account() == (ADMIN, None)
+    assert ensure_admin().sign_in_link == ""
     assert User.objects.count() == 1
 
 
 @pytest.mark.django_db
 def test_a_site_with_another_superuser_gets_no_second_one(password_file: Path) -> None:
     User.objects.create_superuser("rosa", password="her own")
-    assert ensure_admin() == Admin("rosa", None)
+    assert account() == ("rosa", None)
     assert not password_file.exists()
+
+
+def account() -> tuple[str, str | None]:
+    """Name and password of the account that a start shows."""
+    admin = ensure_admin()
+    return admin.name, admin.password
 
 
 def version_of_database() -> str:

@@ -81,6 +81,8 @@ def roast(economy: Economy, firm: Firm, green_item: str, quantity_kg: int) -> Ba
     labour_micros = micros(roasting.labour) * quantity_kg
     _check_cash(firm, labour_micros)
     output_kg = round(quantity_kg * roasting.output_per_input)
+    if output_kg == 0:
+        raise Refused(f"{quantity_kg} kg of {green_item} give less than half a kilogram of {item}: roast more at once")
     _check_room(firm, firm.committed_kg - quantity_kg, output_kg)
     green_micros = firm.stock_out(green_item, quantity_kg)
     firm.roasted_today_kg += quantity_kg

@@ -30,13 +30,20 @@ class PlayersError(ValueError):
 
 
 class Kind(NamedTuple):
-    """A kind of player. A script decides at once and in the process; any other kind is asked outside of it."""
+    """A kind of player. A script, made by `make`, decides at once and in the process; others are asked outside."""
 
     name: str
     roles: tuple[str, ...]
-    make: Callable[[Scenario, str], Player]
+    make: Callable[[Scenario, str], Player] | None
     description: str
-    is_script: bool = True
+
+    @property
+    def is_script(self) -> bool:
+        """Whether it decides in the process."""
+        return self.make is not None
+
+
+MODEL = "model"
 
 
 KINDS: dict[str, Kind] = {
@@ -66,13 +73,14 @@ KINDS: dict[str, Kind] = {
             lambda scenario, firm_name: Passive(),
             "PassiveRoaster of the paper, for any role: always waits",
         ),
+        Kind(MODEL, ROLES, None, "a language model, asked through litellm"),
     )
 }
 
 
 def kinds_for(role: str) -> list[str]:
-    """The names of the kinds that can play a role, the default first."""
-    return [kind.name for kind in KINDS.values() if role in kind.roles]
+    """The names of the scripts that can play a role, the default first. Other kinds need more than a name."""
+    return [kind.name for kind in KINDS.values() if role in kind.roles and kind.is_script]
 
 
 def default_players(scenario: Scenario) -> dict[str, str]:
@@ -101,9 +109,16 @@ def check_players(scenario: Scenario, players: Mapping[str, str]) -> dict[str, s
     return default_players(scenario) | dict(players)
 
 
+def scripts_for(scenario: Scenario, players: Mapping[str, str]) -> dict[str, Player]:
+    """A new player for each firm that a script plays, of kinds that `check_players` has passed."""
+    return {name: make_player(kind, scenario, name) for name, kind in players.items() if KINDS[kind].is_script}
+
+
 def make_player(kind: str, scenario: Scenario, firm_name: str) -> Player:
-    """A new player of a kind that `check_players` has passed, for one firm of the scenario."""
-    return KINDS[kind].make(scenario, firm_name)
+    """A new script of a kind that is one, for one firm of the scenario."""
+    make = KINDS[kind].make
+    assert make is not None, f"{kind} is no script"
+    return make(scenario, firm_name)
 
 
 def _some(names: Iterable[str]) -> str:

@@ -150,7 +150,7 @@ def test_a_player_that_breaks_fails_the_run_and_a_person_can_try_again(monkeypat
     run = new_run()
     control.start_run(run.pk)
     with monkeypatch.context() as broken:
-        broken.setattr(runner, "make_player", lambda *_: Broken())
+        broken.setattr(runner, "scripts_for", lambda _, players: dict.fromkeys(players, Broken()))
         runner.advance(run.pk, seconds=60)
     run.refresh_from_db()
     assert (run.status, run.status_reason) == (Run.Status.FAILED, "RuntimeError: no idea")

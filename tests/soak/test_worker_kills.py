@@ -5,14 +5,9 @@ from __future__ import annotations
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
-from django.conf import settings
 
 from simulation import control
 from simulation.engine.scenario import scenario_from
@@ -20,6 +15,7 @@ from simulation.lease import holder_name
 from simulation.models import Run, Turn
 from simulation.runner import load_game, play
 from simulation.store import differences
+from tests.soak.programs import BEAT, ENGINE, program
 from tests.waiting import eventually
 
 KILLS = int(os.environ.get("SOAK_KILLS", "10"))
@@ -27,27 +23,9 @@ PACE_SECONDS = 0.1
 DAYS = 90
 
 
-@contextmanager
-def program(*arguments: str, variables: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
-    """A Celery program of the site, killed on the way out if it still runs."""
-    command = [sys.executable, "-m", "celery", "--quiet", "-A", "coffeebench_site", *arguments]
-    process = subprocess.Popen(
-        command,
-        env={**variables, "DJANGO_SETTINGS_MODULE": "coffeebench_site.settings"},
-        cwd=settings.BASE_DIR,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()
-
-
-def new_run(seed: int, pace_seconds: float) -> Run:
+def new_run(seed: int, pace_seconds: float, days: int = DAYS) -> Run:
     """A run of scripts, not started."""
-    scenario = scenario_from({"days": DAYS})
+    scenario = scenario_from({"days": days})
     return control.create_run(name="soak", scenario=scenario, seed=seed, players={}, pace_seconds=pace_seconds)
 
 
@@ -57,9 +35,9 @@ def decisions_of(run: Run) -> list[tuple[int, str, str, str]]:
     return list(turns.values_list("minute", "tool", "arguments", "result"))
 
 
-def undisturbed(seed: int) -> Run:
+def undisturbed(seed: int, days: int = DAYS) -> Run:
     """The same run played here in one go."""
-    run, holder = new_run(seed, 0), holder_name()
+    run, holder = new_run(seed, 0, days), holder_name()
     return play(load_game(control.start_run(run.pk, holder)), holder, seconds=float("inf"), commit_every=1.0)
 
 
@@ -71,9 +49,9 @@ def test_runs_whose_worker_is_killed_end_as_if_it_had_not_been(site_variables: d
     for run in runs:
         control.start_run(run.pk)
     kills = 0
-    with program("beat", "--pidfile", "", variables=site_variables):
+    with program(*BEAT, variables=site_variables):
         while Run.objects.filter(status=Run.Status.RUNNING).exists():
-            with program("worker", "-Q", "engine", "-P", "threads", "-c", "2", variables=site_variables) as worker:
+            with program(*ENGINE, variables=site_variables) as worker:
                 turns = Turn.objects.count()
                 eventually(lambda turns=turns: Turn.objects.count() > turns or not running(), 60)  # type: ignore[misc]
                 if kills < KILLS:

@@ -1,4 +1,4 @@
-"""Plays a run of scripts in this process, saves it, and prints its figures of merit."""
+"""Plays a run of scripts, or an experiment of several, in this process, saves them, and prints figures of merit."""
 
 from __future__ import annotations
 
@@ -14,6 +14,14 @@ from tqdm import tqdm
 from simulation import control, runner
 from simulation.engine.scenario import ScenarioError, scenario_from_file
 from simulation.engine.world import World
+from simulation.experiments import (
+    Experiment,
+    ExperimentError,
+    create_run_of,
+    load_experiment,
+    start_experiment,
+    summary_of,
+)
 from simulation.lease import holder_name
 from simulation.models import Run
 from simulation.players.registry import PlayersError
@@ -21,6 +29,18 @@ from simulation.report import figures_of, table_of
 from simulation.store import OtherRules
 
 SECONDS_BETWEEN_COMMITS = 0.25
+# What a file of an experiment says itself, with what each option is if nobody has given it.
+SAID_BY_THE_FILE: dict[str, Any] = {
+    "days": None,
+    "player": [],
+    "scenario": Path(),
+    "parameters": [],
+    "name": None,
+    "resume": None,
+}
+MODELS_NEED_WORKERS = (
+    "models play {firms}, and models need the site's workers (make run): give --start to have them play these runs"
+)
 
 
 class Command(BaseCommand):
@@ -28,7 +48,14 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--days", type=int, help="days to play (default: the scenario's, 90)")
-        parser.add_argument("--seed", type=int, default=0, help="seed of all chance (default: 0)")
+        parser.add_argument(
+            "--seed",
+            type=int,
+            nargs="+",
+            action="extend",
+            metavar="N",
+            help="seed of all chance (default: 0); several with --config (default: the file's)",
+        )
         parser.add_argument(
             "--player",
             action="append",
@@ -48,8 +75,15 @@ class Command(BaseCommand):
         parser.add_argument("--name", help="what to call the run")
         parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
         parser.add_argument("--resume", type=int, metavar="ID", help="go on with a run that was interrupted")
+        parser.add_argument("--config", type=Path, metavar="FILE", help="an experiment as TOML: a run for each seed")
+        parser.add_argument("--start", action="store_true", help="with --config: let the site's workers play the runs")
 
     def handle(self, **options: Any) -> None:
+        if options["config"] is not None:
+            self._experiment(options)
+            return
+        if options["start"]:
+            raise CommandError("--start goes with --config")
         try:
             run = self._new_run(options) if options["resume"] is None else self._old_run(options["resume"])
         except (ScenarioError, PlayersError) as error:
@@ -60,9 +94,7 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps(figures_of(run)))
         else:
-            self.stdout.write(
-                f"Run {run.pk}, {run.name}: {run.status} on day {run.day} of {run.days}.\n{table_of(run)}"
-            )
+            self._tell(run)
 
     def _new_run(self, options: dict[str, Any]) -> Run:
         settings = list(options["parameters"])
@@ -70,8 +102,52 @@ class Command(BaseCommand):
             settings.append(f"days={options['days']}")
         scenario = scenario_from_file(options["scenario"], settings)
         players = dict(pair.partition("=")[::2] for pair in options["player"])
-        name = options["name"] or f"{scenario.name}, seed {options['seed']}"
-        return control.create_run(name=name[:80], scenario=scenario, seed=options["seed"], players=players)
+        seeds = options["seed"] or [0]
+        if len(seeds) > 1:
+            raise CommandError("several seeds go with --config")
+        name = options["name"] or f"{scenario.name}, seed {seeds[0]}"
+        return control.create_run(name=name[:80], scenario=scenario, seed=seeds[0], players=players)
+
+    def _experiment(self, options: dict[str, Any]) -> None:
+        """Plays an experiment seed by seed, or has the workers play it."""
+        experiment = self._loaded(options)
+        if experiment.models and not options["start"]:
+            raise CommandError(MODELS_NEED_WORKERS.format(firms=", ".join(experiment.models)))
+        try:
+            if options["start"]:
+                runs = start_experiment(experiment)
+                told = "\n".join(f"Run {run.pk}, {run.name}: started; the site shows it." for run in runs)
+            else:
+                runs = [self._play_seed(experiment, seed, quiet=options["json"]) for seed in experiment.seeds]
+                told = summary_of(runs)
+        except PlayersError as error:
+            raise CommandError("\n".join(error.problems)) from None
+        except control.NotPossible as error:
+            raise CommandError(str(error)) from None
+        self.stdout.write(json.dumps({"runs": [figures_of(run) for run in runs]}) if options["json"] else told)
+
+    def _loaded(self, options: dict[str, Any]) -> Experiment:
+        given = [f"--{name}" for name, usual in SAID_BY_THE_FILE.items() if options[name] != usual]
+        if given:
+            raise CommandError(f"with --config the file says that: {', '.join(given).replace('parameters', 'set')}")
+        try:
+            experiment = load_experiment(options["config"])
+        except ExperimentError as error:
+            raise CommandError("\n".join(f"{options['config']}: {problem}" for problem in error.problems)) from None
+        try:
+            return experiment.with_seeds(options["seed"] or experiment.seeds)
+        except ExperimentError as error:
+            raise CommandError("\n".join(error.problems)) from None
+
+    def _play_seed(self, experiment: Experiment, seed: int, *, quiet: bool) -> Run:
+        run = self._play(create_run_of(experiment, seed))
+        if not quiet:
+            self._tell(run)
+            self.stdout.write("")
+        return run
+
+    def _tell(self, run: Run) -> None:
+        self.stdout.write(f"Run {run.pk}, {run.name}: {run.status} on day {run.day} of {run.days}.\n{table_of(run)}")
 
     def _old_run(self, run_id: int) -> Run:
         run = Run.objects.filter(pk=run_id).first()

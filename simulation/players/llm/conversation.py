@@ -1,0 +1,131 @@
+"""What a model is sent: the system prompt, then its steps, oldest first, with the middle of a long game left out.
+
+A step is what a firm was given at one turn (the result of its last call, an observation if it was woken) and what the
+model answered. Steps never change once they happened, so the beginning of the conversation stays the same to the byte
+and the provider's cache hits. A cut never parts a tool call from its result.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from simulation.engine.tools import Result
+from simulation.players.llm.settings import Context
+from simulation.players.prompts import filled
+
+Message = dict[str, Any]
+CHARACTERS_PER_TOKEN = 4
+
+
+class Given(NamedTuple):
+    """What a firm is given at a turn: its view, in the form that is stored until the model has answered."""
+
+    result: Result | None
+    observation: dict[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A summary stands for the messages after the first `first` ones and before message number `until`, from 0."""
+
+    first: int
+    until: int
+    text: str
+
+
+def text_of(value: Any) -> str:
+    """JSON as models read it; the same value gives the same bytes."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def messages_given(given: Given, last_answer: Message | None, note: str = "") -> list[Message]:
+    """The messages that put a turn to a model: its last call's result, if it made one, and its observation, if any.
+
+    `note` is what the harness has to say about the last answer, such as that only its first call was used.
+    """
+    messages: list[Message] = []
+    calls = (last_answer or {}).get("tool_calls") or []
+    if calls and given.result is not None:
+        result = {**given.result, "note": note} if note else given.result
+        messages.append({"role": "tool", "tool_call_id": calls[0]["id"], "content": text_of(result)})
+        note = ""
+    if given.observation is not None:
+        observation = {**given.observation, "note": note} if note else given.observation
+        messages.append({"role": "user", "content": text_of(observation)})
+    return messages
+
+
+def window(system: str, messages: list[Message], summary: Summary | None, context: Context) -> list[Message]:
+    """What of a conversation is sent: all of it, or all but its summarised middle, or its newest part."""
+    head: Message = {"role": "system", "content": system}
+    if context.strategy == "last_tokens":
+        return [head, *_newest(messages, context.keep_tokens)]
+    if summary is None:
+        return [head, *messages]
+    told = {"role": "user", "content": f"{filled('compaction_head', {})}\n\n{summary.text}"}
+    return [head, *messages[: summary.first], told, *messages[summary.until :]]
+
+
+def _newest(messages: list[Message], keep_tokens: int) -> list[Message]:
+    start, room = len(messages), keep_tokens * CHARACTERS_PER_TOKEN
+    for place in range(len(messages) - 1, -1, -1):
+        room -= size_of(messages[place])
+        if room < 0:
+            break
+        if can_cut_before(messages, place):
+            start = place
+    if start == len(messages):  # not even the newest step fits: it is sent all the same
+        start = _starts(messages)[-1] if messages else 0
+    return messages[start:]
+
+
+def size_of(message: Message) -> int:
+    """Characters of a message, as a provider would count them."""
+    return len(text_of(message))
+
+
+def can_cut_before(messages: list[Message], place: int) -> bool:
+    """Whether what comes from `place` on stands alone: a tool's result needs the call before it."""
+    return not _is(messages, place, "tool")
+
+
+def _starts(messages: list[Message]) -> list[int]:
+    """Where a step can begin: at an observation, or at an answer that no observation precedes."""
+    return [
+        place
+        for place, message in enumerate(messages)
+        if message["role"] == "user" or (message["role"] == "assistant" and not _is(messages, place - 1, "user"))
+    ]
+
+
+def _is(messages: list[Message], place: int, role: str) -> bool:
+    return 0 <= place < len(messages) and bool(messages[place]["role"] == role)
+
+
+def middle_to_summarise(messages: list[Message], context: Context) -> tuple[int, int] | None:
+    """Where the middle begins and ends, between the opening steps and the last ones; None if there is none."""
+    starts = _starts(messages)
+    if len(starts) <= context.opening_steps + context.last_steps:
+        return None
+    return starts[context.opening_steps], starts[-context.last_steps]
+
+
+def request_for_summary(system: str, middle: list[Message], instruction: str) -> list[Message]:
+    """The messages that ask a model to summarise a part of its conversation, as text it cannot answer with a call."""
+    told = "\n\n".join(f"[{message['role']}] {_plain(message)}" for message in middle)
+    return [
+        {"role": "system", "content": system},
+        {"role": "user", "content": f"{instruction}\n\n<history>\n{told}\n</history>"},
+    ]
+
+
+def _plain(message: Message) -> str:
+    calls = [f"{call['function']['name']} {call['function']['arguments']}" for call in message.get("tool_calls") or []]
+    return " ".join(filter(None, [message.get("content") or "", *calls]))
+
+
+def tokens_at_most(messages: list[Message], tools: list[dict[str, Any]]) -> int:
+    """An upper estimate of a request's input tokens: one per two and a half characters, more than any text takes."""
+    return int(sum(map(size_of, messages)) / 2.5) + int(len(text_of(tools)) / 2.5) + 100

@@ -1,0 +1,247 @@
+"""Speaking to a provider through litellm, the only place that imports it.
+
+One event loop in one thread of a process carries all calls. litellm's own retries are off: each request is one attempt,
+counted and paid once. Its `timeout` bounds a single read only, so the whole call has a deadline of our own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import re
+import threading
+import time
+from collections.abc import Coroutine
+from contextlib import suppress
+from functools import cache
+from typing import Any, Literal, NamedTuple
+
+from marketplace.economy.money import MICROS_PER_USD
+from simulation.players.llm.conversation import Message
+from simulation.players.llm.prices import Usage, cost_micros, prices_of
+from simulation.players.llm.settings import ModelSettings
+
+Trouble = Literal["passing", "context", "login", "model", "quota", "request"]
+PASSING: Trouble = "passing"
+_SECRET_VARIABLE = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)S?$")
+_SECRET_TEXT = re.compile(r"(sk-|AIza|Bearer\s+|key[-=: ]+)[A-Za-z0-9_.*-]{6,}")
+
+
+class ProviderError(Exception):
+    """A call that brought no answer. `trouble` says what can be done about it.
+
+    ProviderError
+    ├── passing: tried again after a while (rate limits, timeouts, broken connections, 5xx)
+    ├── context: too long for the model; shortened once and tried again
+    └── login, model, quota, request: no use in trying again; the run pauses at once
+    """
+
+    def __init__(self, trouble: Trouble, text: str, retry_after: float | None = None) -> None:
+        super().__init__(text)
+        self.trouble = trouble
+        self.retry_after = retry_after
+
+
+class Reply(NamedTuple):
+    """What a provider answered. `cost_micros` is None where no price is known; zero is a price."""
+
+    message: Message
+    finish_reason: str
+    model: str
+    usage: Usage
+    cost_micros: int | None
+    latency_ms: int
+    raw: str
+
+
+@cache
+def _litellm() -> Any:
+    """litellm, told to stay silent and off the network before it is first imported (`coffeebench_site/__init__.py`)."""
+    import litellm
+
+    logging.getLogger("LiteLLM").setLevel(logging.WARNING)  # it tells of every call otherwise
+    litellm.suppress_debug_info = True
+    litellm.turn_off_message_logging = True
+    litellm.telemetry = False
+    litellm.callbacks = []
+    return litellm
+
+
+def _say_nothing_of_it() -> None:
+    """Keeps litellm from making its own record of a call, a quarter of its time: ours is a row of the table.
+
+    The switch is litellm's own affair and may be gone in another version; then it costs its time again.
+    """
+    with suppress(ImportError, AttributeError):
+        from litellm._internal_context import is_internal_call
+
+        is_internal_call.set(True)
+
+
+_loops: list[asyncio.AbstractEventLoop] = []
+_starting = threading.Lock()
+
+
+def _loop() -> asyncio.AbstractEventLoop:
+    """The one loop of this process; litellm's clients and queues belong to the loop that first used them."""
+    with _starting:
+        if not _loops:
+            _loops.append(asyncio.new_event_loop())
+            threading.Thread(target=_loops[0].run_forever, name="models", daemon=True).start()
+    return _loops[0]
+
+
+def _wait(work: Coroutine[Any, Any, Any], seconds: float) -> Any:
+    async def within() -> Any:
+        _say_nothing_of_it()
+        return await asyncio.wait_for(work, seconds)
+
+    return asyncio.run_coroutine_threadsafe(within(), _loop()).result()
+
+
+def ask(settings: ModelSettings, messages: list[Message], tools: list[dict[str, Any]]) -> Reply:
+    """Puts one request to a model and waits for its answer, at most the deadline. Raises ProviderError."""
+    began = time.monotonic()
+    try:
+        response = _wait(_litellm().acompletion(**request(settings, messages, tools)), settings.deadline_seconds)
+        return _reply(settings, response, began)
+    except ProviderError:
+        raise
+    except Exception as error:  # noqa: BLE001 - litellm raises whatever its parts raise; each becomes our own
+        raise _trouble_of(error, settings) from None
+
+
+def request(settings: ModelSettings, messages: list[Message], tools: list[dict[str, Any]]) -> dict[str, Any]:
+    """The keyword arguments of the call. No key is among them unless the settings name its variable."""
+    wanted: dict[str, Any] = {
+        "model": settings.model,
+        "messages": _with_cache_marks(settings, messages),
+        "max_tokens": settings.max_output_tokens,
+        "timeout": settings.deadline_seconds,
+        "max_retries": 0,
+        "api_base": settings.base_url,
+        "temperature": settings.temperature,
+        "reasoning_effort": reasoning_effort(settings),
+    }
+    if tools:
+        wanted |= {"tools": [{"type": "function", "function": tool} for tool in tools], "tool_choice": "auto"}
+    if settings.key_variable:
+        key = os.environ.get(settings.key_variable)
+        if not key:
+            raise ProviderError("login", f"the environment variable {settings.key_variable} is not set")
+        wanted["api_key"] = key
+    elif settings.base_url:
+        wanted["api_key"] = "none"  # local servers want some
+    return {name: value for name, value in wanted.items() if value is not None}
+
+
+def reasoning_effort(settings: ModelSettings) -> str | None:
+    """What to say of reasoning. Where it cannot be switched off, off is the least there is."""
+    if settings.reasoning != "off":
+        return settings.reasoning
+    name = settings.model.rpartition("/")[2]
+    if settings.base_url is None and name.startswith("gpt-5."):
+        return "none"
+    if settings.base_url is None and name.startswith(("gpt-5", "gemini-3")):
+        return "minimal"
+    return None
+
+
+def _with_cache_marks(settings: ModelSettings, messages: list[Message]) -> list[Message]:
+    """Marks the end of the system prompt and of the conversation where the provider caches only what is marked."""
+    if not settings.prompt_caching or settings.base_url or "claude" not in settings.model:
+        return messages
+    marked = list(messages)
+    for place in {0, len(messages) - 1}:
+        if isinstance(messages[place].get("content"), str) and messages[place]["role"] in ("system", "user"):
+            text = {"type": "text", "text": messages[place]["content"], "cache_control": {"type": "ephemeral"}}
+            marked[place] = {**messages[place], "content": [text]}
+    return marked
+
+
+def _reply(settings: ModelSettings, response: Any, began: float) -> Reply:
+    latency_ms = int((time.monotonic() - began) * 1000)
+    raw = response.model_dump(mode="json")
+    choices = raw.get("choices") or []
+    if not choices:
+        raise ProviderError(PASSING, "the provider answered without a choice")
+    message = choices[0].get("message") or {}
+    finish_reason = str(choices[0].get("finish_reason") or "")
+    if finish_reason == "stop" and not any(message.get(key) for key in ("content", "tool_calls", "refusal")):
+        raise ProviderError(PASSING, "the provider answered with nothing at all")
+    usage = _usage(raw.get("usage") or {})
+    return Reply(
+        message=message,
+        finish_reason=finish_reason,
+        model=str(raw.get("model") or settings.model),
+        usage=usage,
+        cost_micros=_cost(settings, usage, raw.get("usage") or {}),
+        latency_ms=latency_ms,
+        raw=redacted(json.dumps(raw)),
+    )
+
+
+def _usage(raw: dict[str, Any]) -> Usage:
+    inside, outside = raw.get("prompt_tokens_details") or {}, raw.get("completion_tokens_details") or {}
+    return Usage(
+        input=raw.get("prompt_tokens") or 0,
+        output=raw.get("completion_tokens") or 0,
+        cached=inside.get("cached_tokens") or raw.get("cache_read_input_tokens") or 0,
+        cache_write=raw.get("cache_creation_input_tokens") or inside.get("cache_creation_tokens") or 0,
+        reasoning=outside.get("reasoning_tokens") or 0,
+    )
+
+
+def _cost(settings: ModelSettings, usage: Usage, raw: dict[str, Any]) -> int | None:
+    """The provider's own figure where it gives one, else tokens times prices."""
+    said = raw.get("cost")
+    if settings.prices is None and isinstance(said, int | float):
+        return round(said * MICROS_PER_USD)
+    prices = prices_of(settings)
+    return None if prices is None else cost_micros(prices, usage)
+
+
+def _trouble_of(error: Exception, settings: ModelSettings) -> ProviderError:
+    """Which kind of trouble an exception means, in words without keys."""
+    kinds = _litellm().exceptions
+    text = redacted(f"{type(error).__name__}: {error}")[:2000]
+    lower = text.lower()
+    if isinstance(error, TimeoutError):
+        return ProviderError(PASSING, f"no answer within {settings.deadline_seconds:g} s")
+    if isinstance(error, kinds.ContextWindowExceededError):
+        return ProviderError("context", text)
+    if _code_of(error) == "insufficient_quota" or "credit balance is too low" in lower:
+        return ProviderError("quota", text)
+    if isinstance(error, kinds.AuthenticationError | kinds.PermissionDeniedError):
+        return ProviderError("login", text)
+    if isinstance(error, kinds.NotFoundError):
+        return ProviderError("model", text)
+    if isinstance(error, kinds.BadRequestError | kinds.UnprocessableEntityError):
+        return ProviderError("request", text)
+    return ProviderError(PASSING, text, _retry_after(error))
+
+
+def _code_of(error: Exception) -> str:
+    """The code of OpenAI's error body; its text does not always name it."""
+    body = getattr(error, "body", None)
+    return str(body.get("code") or body.get("type")) if isinstance(body, dict) else ""
+
+
+def _retry_after(error: Exception) -> float | None:
+    response = getattr(error, "response", None)
+    headers = getattr(error, "litellm_response_headers", None) or getattr(response, "headers", None) or {}
+    try:
+        seconds = float(headers.get("retry-after") or "")
+    except ValueError:
+        return None
+    return seconds if 0 <= seconds <= 86_400 else None
+
+
+def redacted(text: str) -> str:
+    """The text without any secret of this process's environment, and without what looks like a key."""
+    for name, value in os.environ.items():
+        if _SECRET_VARIABLE.search(name) and len(value) >= 6:
+            text = text.replace(value, "[key]")
+    return _SECRET_TEXT.sub(r"\1[key]", text)

@@ -1,0 +1,105 @@
+"""In what state a run is, and the verbs that change it: checked and written under the run's lock, told after commit."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import transaction
+from django.utils import timezone
+
+from marketplace.rows import in_run
+from simulation import announce
+from simulation.lease import LEASE
+from simulation.models import Ask, Run
+
+SLOWEST_PACE_SECONDS = 3600
+
+
+class NotPossible(Exception):
+    """The run is not in a state for that; says in which it is."""
+
+
+def _change(
+    run_id: int,
+    verb: str,
+    allowed: tuple[Run.Status, ...],
+    status: Run.Status,
+    reason: str = "",
+    holder: str | None = None,
+    by: Run.PausedBy | None = None,
+    resume_at: datetime | None = None,
+) -> Run:
+    """Moves a run from one of some states to another. Its lease is taken from whoever is playing it.
+
+    A run that is to move is leased to `holder` at once, or a worker is called if that is empty.
+    """
+    with transaction.atomic():
+        run = Run.objects.select_for_update().get(pk=run_id)
+        if run.status not in allowed:
+            raise NotPossible(f"Run {run_id} is {run.status}; only a run that is {' or '.join(allowed)} can {verb}.")
+        run.status, run.status_reason, run.status_since = status, reason, timezone.now()
+        run.paused_by, run.resume_at = by or "", resume_at
+        run.lease_owner, run.lease_until, run.not_before = holder or "", None, None
+        if holder:
+            run.lease_until = run.status_since + LEASE
+        if status == Run.Status.RUNNING and run.started_at is None:
+            run.started_at = run.status_since
+        run.ended_at = run.status_since if run.is_over else None
+        run.save()
+        announce.progress(run)
+        if holder == "":
+            announce.ring(run_id)
+    return run
+
+
+def start_run(run_id: int, holder: str = "") -> Run:
+    """Lets a new run begin, played by `holder`, or by a worker if that is empty."""
+    return _change(run_id, "be started", (Run.Status.DRAFT,), Run.Status.RUNNING, holder=holder)
+
+
+def pause_run(
+    run_id: int,
+    reason: str = "paused by a person",
+    *,
+    by: Run.PausedBy = Run.PausedBy.PERSON,
+    resume_at: datetime | None = None,
+) -> Run:
+    """Stops a run where its last commit left it; it can go on, by itself at `resume_at` if that is given."""
+    moving = (Run.Status.RUNNING, Run.Status.WAITING)
+    return _change(run_id, "be paused", moving, Run.Status.PAUSED, reason, by=by, resume_at=resume_at)
+
+
+def resume_run(run_id: int, holder: str = "") -> Run:
+    """Lets a paused run go on, or one that failed be tried again; `holder` as for `start_run`.
+
+    Whatever trouble its models had is forgotten: they are asked again at once.
+    """
+    with transaction.atomic():
+        run = _change(run_id, "go on", (Run.Status.PAUSED, Run.Status.FAILED), Run.Status.RUNNING, holder=holder)
+        waiting = Ask.objects.filter(**in_run(run_id), answered_at__isnull=True)
+        waiting.update(trouble_since=None, not_before=None, attempts=0)
+    return run
+
+
+def cancel_run(run_id: int) -> Run:
+    """Ends a run for good where its last commit left it; its books stay."""
+    living = (Run.Status.DRAFT, Run.Status.RUNNING, Run.Status.WAITING, Run.Status.PAUSED, Run.Status.FAILED)
+    return _change(run_id, "be cancelled", living, Run.Status.STOPPED, "cancelled")
+
+
+def set_pace(run_id: int, pace_seconds: float) -> Run:
+    """Changes how many wall seconds a simulated day takes at least."""
+    if not 0 <= pace_seconds <= SLOWEST_PACE_SECONDS:
+        raise NotPossible(
+            f"Pace {pace_seconds} is out of range: 0 to {SLOWEST_PACE_SECONDS} seconds a day are allowed."
+        )
+    with transaction.atomic():
+        run = Run.objects.select_for_update().get(pk=run_id)
+        if run.is_over:
+            raise NotPossible(f"Run {run_id} is {run.status}; its pace no longer matters.")
+        run.pace_seconds, run.not_before = pace_seconds, None
+        run.save(update_fields=["pace_seconds", "not_before"])
+        announce.progress(run)
+        if run.status == Run.Status.RUNNING:
+            announce.ring(run_id)
+    return run

@@ -1,0 +1,234 @@
+"""Language models at the table, over real HTTP through litellm, without a worker in between."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import count, pairwise
+from typing import Any
+
+import pytest
+
+from simulation import asking, control, runner
+from simulation.engine.scenario import scenario_from
+from simulation.models import Ask, Call, ChatMessage, ChatSummary, Run, Turn
+from simulation.players.llm import provider
+from simulation.players.llm.settings import Limits, ModelSettings
+from simulation.store import differences
+from tests.model_server.running import RunningServer, running_model_server
+
+pytestmark = pytest.mark.django_db
+_seats = count(1)
+
+
+@pytest.fixture(scope="module")
+def shared_server() -> Iterator[RunningServer]:
+    """One model server for the module."""
+    with running_model_server() as server:
+        yield server
+
+
+@pytest.fixture
+def server(shared_server: RunningServer) -> RunningServer:
+    """It, with no faults set."""
+    shared_server.configure(faults=[])
+    return shared_server
+
+
+def model(server: RunningServer, name: str = "policy-heuristic_roaster", **more: Any) -> ModelSettings:
+    """A seat at the model server, under a name of its own: the server tells conversations apart by it."""
+    return ModelSettings.model_validate(
+        {"model": f"openai/{name}?run={next(_seats)}", "base_url": server.api_base, **more}
+    )
+
+
+def started(models: dict[str, ModelSettings], days: int = 3, limits: Limits | None = None, **players: str) -> Run:
+    """A run with models at some seats, started."""
+    run = control.create_run(
+        name="models",
+        scenario=scenario_from({"days": days}),
+        seed=3,
+        players=players,
+        models=models,
+        limits=limits or Limits(),
+    )
+    return control.start_run(run.pk)
+
+
+def play(run: Run, rounds: int = 400) -> Run:
+    """Moves a run and asks its models in turn, as the workers do, until it rests."""
+    for _ in range(rounds):
+        runner.advance(run.pk, seconds=60)
+        run.refresh_from_db()
+        waiting = list(asking.waiting_asks(run))
+        if run.status != Run.Status.RUNNING or not waiting:
+            break
+        for ask in waiting:
+            Ask.objects.filter(pk=ask.pk).update(not_before=None)  # a test does not wait for a pause to pass
+            asking.ask_model(ask.pk)
+    run.refresh_from_db()
+    return run
+
+
+def decisions(run: Run) -> list[tuple[Any, ...]]:
+    """What was decided and answered, in order."""
+    return list(Turn.objects.filter(run=run).order_by("pk").values_list("minute", "tool", "arguments", "result"))
+
+
+def test_models_that_play_the_scripts_policies_give_the_scripts_books(server: RunningServer) -> None:
+    names = {"farmer": "heuristic_farmer", "roaster": "heuristic_roaster", "retailer": "heuristic_retailer"}
+    models = {
+        f"{role}_{letter}": model(server, f"policy-{policy}") for role, policy in names.items() for letter in "AB"
+    }
+    by_models, by_scripts = play(started(models)), play(started({}))
+    assert by_models.status == by_scripts.status == Run.Status.FINISHED
+    assert decisions(by_models) == decisions(by_scripts)
+    assert differences(by_models) == []
+    assert set(Turn.objects.filter(run=by_models).values_list("decided_by", flat=True)) == {"model"}
+
+
+def test_every_call_is_kept_with_its_figures(server: RunningServer) -> None:
+    run = play(started({"roaster_A": model(server, prices={"input": 2, "output": 10})}, days=1))
+    calls = list(Call.objects.filter(run=run))
+    assert len(calls) == Turn.objects.filter(run=run, firm__name="roaster_A").count()
+    for call in calls:
+        assert (call.outcome, call.attempt) == ("used", 1)
+        assert call.model_asked.startswith("openai/policy-heuristic_roaster")
+        assert call.cost_micros == call.input_tokens * 2 + call.output_tokens * 10
+        assert json.loads(call.raw)["choices"]
+
+
+def test_the_beginning_of_a_conversation_stays_the_same_to_the_byte(server: RunningServer) -> None:
+    run = play(started({"roaster_A": model(server)}, days=2))
+    # The server counts what it has seen before as cached: all but the newest messages of a request.
+    tokens = list(Call.objects.filter(run=run).values_list("input_tokens", "cached_tokens"))
+    assert all(cached > 0 for _, cached in tokens[1:])
+    assert all(now_cached >= before * 0.9 for (before, _), (_, now_cached) in pairwise(tokens))
+
+
+MISBEHAVIOUR = [
+    ("no_call", "no tool call"),
+    ("several_calls", "several calls"),
+    ("unknown_tool", "unknown tool"),
+    ("malformed_arguments", "arguments not JSON"),
+    ("refusal", "no tool call"),
+    ("length", "cut at the token limit"),
+    ("null_bytes", "characters cleaned"),
+    ("lone_surrogates", "characters cleaned"),
+    ("wrong_types", None),
+]
+
+
+@pytest.mark.parametrize(("kind", "flag"), MISBEHAVIOUR)
+def test_a_model_that_misbehaves_is_flagged_and_the_run_goes_on(
+    server: RunningServer, kind: str, flag: str | None
+) -> None:
+    server.configure(faults=[{"kind": kind}])
+    run = play(started({"roaster_A": model(server)}, days=2))
+    assert run.status == Run.Status.FINISHED
+    flags = [flag for flags in Ask.objects.filter(run=run).values_list("flags", flat=True) for flag in flags]
+    assert flag is None or flag in flags
+    assert differences(run) == []
+
+
+@pytest.mark.parametrize("kind", ["rate_limit", "error_500", "error_503", "error_529", "cut", "no_choices"])
+def test_passing_trouble_is_tried_again_and_costs_the_run_nothing(server: RunningServer, kind: str) -> None:
+    server.configure(faults=[{"kind": kind, "calls": [1, 3], "retry_after": 0}])
+    run = play(started({"roaster_A": model(server)}, days=1))
+    assert run.status == Run.Status.FINISHED
+    assert Call.objects.filter(run=run, outcome="failed").exists()
+    server.configure(faults=[])
+    assert decisions(run) == decisions(play(started({}, days=1)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"), [("invalid_key", "AuthenticationError"), ("unknown_model", "NotFound"), ("quota", "exceeded")]
+)
+def test_trouble_that_no_waiting_cures_pauses_at_once_and_a_person_can_resume(
+    server: RunningServer, kind: str, words: str
+) -> None:
+    server.configure(faults=[{"kind": kind}])
+    run = play(started({"roaster_A": model(server)}, days=1))
+    assert (run.status, run.paused_by, run.resume_at) == (Run.Status.PAUSED, "provider", None)
+    assert words in run.status_reason
+    assert Call.objects.filter(run=run).count() == 1
+    server.configure(faults=[])
+    control.resume_run(run.pk)
+    assert play(run).status == Run.Status.FINISHED
+
+
+def test_trouble_that_lasts_pauses_the_run_and_it_resumes_by_itself(server: RunningServer) -> None:
+    server.configure(faults=[{"kind": "error_500"}])
+    run = play(started({"roaster_A": model(server)}, days=1, limits=Limits(retry_seconds=0.001)), rounds=20)
+    assert (run.status, run.paused_by) == (Run.Status.PAUSED, "provider")
+    assert run.resume_at is not None
+    assert "roaster_A" in run.status_reason
+
+
+def test_a_reached_budget_pauses_before_the_call_that_could_break_it(server: RunningServer) -> None:
+    priced = model(server, prices={"input": 1000, "output": 1000}, max_output_tokens=100)
+    run = play(started({"roaster_A": priced}, days=2, limits=Limits(budget_usd=20)))
+    assert (run.status, run.paused_by) == (Run.Status.PAUSED, "budget")
+    assert "the run's budget of 20.00 USD is reached" in run.status_reason
+    assert 0 < asking.spent_micros(run) <= 20_000_000
+
+
+def test_a_budget_without_a_price_refuses_to_start(server: RunningServer) -> None:
+    with pytest.raises(control.NotPossible, match="no price is known for openai/policy-passive"):
+        started({"roaster_A": model(server, "policy-passive")}, limits=Limits(budget_usd=1))
+
+
+def test_a_second_answer_to_a_turn_is_dropped_and_its_cost_kept(
+    server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = started({"roaster_A": model(server, prices={"input": 1, "output": 1})}, days=1)
+    runner.advance(run.pk, seconds=60)
+    ask = asking.waiting_asks(run).get()
+    slow = Ask.objects.select_related("run", "firm").get(pk=ask.pk)
+    talk = asking.load_talk(slow)
+    original = provider.ask
+
+    def answered_meanwhile(*arguments: Any) -> Any:
+        reply = original(*arguments)
+        if not Call.objects.filter(ask=ask).exists():
+            Ask.objects.filter(pk=ask.pk).update(lease_owner="", lease_until=None)
+            asking.ask_model(ask.pk)
+        return reply
+
+    monkeypatch.setattr(provider, "ask", answered_meanwhile)
+    with pytest.raises(asking.Elsewhere):
+        asking.decide(slow, talk, "slow")
+    # The first call's lease was over, so it was given up for lost before the second began; then it came all the same.
+    outcomes = Call.objects.filter(ask=ask).order_by("pk").values_list("outcome", "cost_micros", "most_micros")
+    assert [outcome for outcome, _, _ in outcomes] == ["failed", "used", "unused"]
+    assert all(cost or most for _, cost, most in outcomes)
+    assert ChatMessage.objects.filter(ask=ask, content__contains='"assistant"').count() == 1
+
+
+def test_a_long_conversation_is_summarised_in_the_middle(server: RunningServer) -> None:
+    context = {"limit_tokens": 2600, "opening_steps": 2, "last_steps": 4}
+    run = play(started({"roaster_A": model(server, context=context)}, days=2))
+    assert run.status == Run.Status.FINISHED
+    assert ChatSummary.objects.filter(run=run).exists()
+    assert Call.objects.filter(run=run, purpose="summarise", outcome="used").exists()
+
+
+def test_a_request_that_is_too_long_for_the_provider_is_shortened_once_and_tried_again(server: RunningServer) -> None:
+    server.configure(faults=[{"kind": "context_length", "tokens": 2700}])
+    context = {"opening_steps": 1, "last_steps": 2}
+    run = play(started({"roaster_A": model(server, context=context)}, days=1))
+    assert run.status == Run.Status.FINISHED
+    assert ChatSummary.objects.filter(run=run).exists()
+
+
+def test_no_key_is_in_any_row_even_if_the_provider_repeats_it(
+    server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_SECRET_KEY", "hush-hush-4711-never-tell")
+    server.configure(faults=[{"kind": "invalid_key"}])
+    run = play(started({"roaster_A": model(server, key_variable="MY_SECRET_KEY")}, days=1))
+    assert run.status == Run.Status.PAUSED
+    for table in (Call, Ask, Run, ChatMessage):
+        for row in table._default_manager.values_list():
+            assert "hush-hush" not in str(row)
+    assert server.log()[-1]["status"] == 401

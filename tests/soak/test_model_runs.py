@@ -1,0 +1,145 @@
+"""Runs of language models whose workers, Redis or provider fail under them, again and again."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.db.models import Count
+
+from coffeebench_site.redis_server import answers, find_redis_server, unused_port
+from simulation import control
+from simulation.engine.scenario import scenario_from
+from simulation.models import Ask, Call, Run, Turn
+from simulation.players.llm.settings import ModelSettings
+from simulation.store import differences
+from tests.model_server.running import RunningServer, running_model_server
+from tests.soak.programs import BEAT, ENGINE, LLM, start
+from tests.soak.test_worker_kills import decisions_of, undisturbed
+from tests.waiting import eventually
+
+KILLS = int(os.environ.get("SOAK_KILLS", "20"))
+RUNS = int(os.environ.get("SOAK_RUNS", "20"))
+DAYS = int(os.environ.get("SOAK_DAYS", "90"))
+POLICIES = {"farmer": "heuristic_farmer", "roaster": "heuristic_roaster", "retailer": "heuristic_retailer"}
+
+pytestmark = [pytest.mark.soak, pytest.mark.django_db(transaction=True)]
+
+
+class Site:
+    """Both workers, the beat and a Redis of their own, each of which can be killed and started again."""
+
+    def __init__(self, variables: dict[str, str], folder: Path) -> None:
+        self.folder, self.port = folder, unused_port()
+        self.variables = {**variables, "REDIS_URL": f"redis://127.0.0.1:{self.port}/0"}
+        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        for name in ("redis", "engine", "llm", "beat"):
+            self.start(name)
+
+    def start(self, name: str) -> None:
+        """Starts one of them."""
+        if name == "redis":
+            command = [find_redis_server(), "--port", str(self.port), "--appendonly", "yes", "--dir", self.folder]
+            self.processes[name] = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL)
+            eventually(lambda: answers(self.variables["REDIS_URL"]), 10)
+            return
+        arguments = {"engine": ENGINE, "llm": LLM, "beat": BEAT}[name]
+        self.processes[name] = start(*arguments, variables=self.variables)
+
+    def kill(self, name: str) -> None:
+        """As the kernel does when memory is short."""
+        self.processes[name].send_signal(signal.SIGKILL)
+        self.processes[name].wait()
+
+    def stop(self) -> None:
+        """All of them, at once."""
+        for name in self.processes:
+            self.kill(name)
+
+
+@pytest.fixture
+def site(site_variables: dict[str, str], tmp_path: Path) -> Iterator[Site]:
+    site = Site(site_variables, tmp_path)
+    yield site
+    site.stop()
+
+
+@pytest.fixture
+def server() -> Iterator[RunningServer]:
+    with running_model_server({"faults": [{"kind": "latency", "seconds": [0.01, 0.1]}]}) as server:
+        yield server
+
+
+def new_run(server: RunningServer, seed: int, days: int) -> Run:
+    """A run of six models that play the scripts' policies, started."""
+    models = {
+        f"{role}_{letter}": ModelSettings.model_validate(
+            {
+                "model": f"openai/policy-{policy}?run={seed}",
+                "base_url": server.api_base,
+                "prices": {"input": 1, "output": 1},
+                "context": {"strategy": "none"},
+            }
+        )
+        for role, policy in POLICIES.items()
+        for letter in "AB"
+    }
+    scenario = scenario_from({"days": days})
+    run = control.create_run(name="models", scenario=scenario, seed=seed, players={}, models=models)
+    return control.start_run(run.pk)
+
+
+def is_over(run: Run) -> bool:
+    """Whether the run has ended; a failed one is told at once."""
+    run.refresh_from_db()
+    assert run.status in (Run.Status.RUNNING, Run.Status.FINISHED), run.status_reason
+    return run.is_over
+
+
+def check(run: Run, seed: int, days: int) -> None:
+    """The books are those of the same policies without a network, and every turn was answered once."""
+    assert differences(run) == []
+    assert decisions_of(run) == decisions_of(undisturbed(seed, days))
+    answered = Ask.objects.filter(run=run, answered_at__isnull=False).count()
+    assert answered == Turn.objects.filter(run=run).count() == run.turns
+    used = Call.objects.filter(run=run, outcome="used").values("ask").annotate(count=Count("pk"))
+    assert set(used.values_list("count", flat=True)) == {1}
+
+
+def test_kills_of_workers_redis_and_beat_cost_a_model_run_nothing_but_time(site: Site, server: RunningServer) -> None:
+    chance, seed = random.Random(11), 5
+    run = new_run(server, seed, DAYS)
+    plan = ["llm"] * KILLS + ["engine"] * (KILLS // 4) + ["redis"] * (KILLS // 4)
+    chance.shuffle(plan)
+    for name in plan:
+        turns = run.turns
+        eventually(lambda turns=turns: is_over(run) or run.turns > turns, 120)  # type: ignore[misc]
+        if run.is_over:
+            break
+        time.sleep(chance.uniform(0, 1))
+        site.kill(name)
+        site.start(name)
+    eventually(lambda: is_over(run), 1200)
+    check(run, seed, DAYS)
+    outcomes = Counter(Call.objects.filter(run=run).values_list("outcome", flat=True))
+    paid_again = sum(entry["status"] == 200 and entry["repeat"] > 0 for entry in server.log())
+    print(f"{len(plan)} kills, calls {dict(outcomes)}, answers the provider gave again {paid_again}")
+    # At most those in flight at a kill: six firms.
+    assert paid_again <= 6 * len(plan)
+
+
+def test_many_model_runs_at_once_end_with_their_books_right(site: Site, server: RunningServer) -> None:
+    days = max(3, DAYS // 10)
+    began = time.monotonic()
+    runs = [new_run(server, seed, days) for seed in range(RUNS)]
+    eventually(lambda: all([is_over(run) for run in runs]), 3000)  # noqa: C419 - each is read anew
+    print(f"{RUNS} runs of {days} days in {time.monotonic() - began:.0f} s")
+    for seed, run in enumerate(runs):
+        check(run, seed, days)

@@ -3,7 +3,7 @@
 from django.apps import AppConfig
 from django.urls import register_converter
 
-from dashboards.converters import RunIdConverter
+from dashboards.converters import NumberConverter
 
 
 class DashboardsConfig(AppConfig):
@@ -13,5 +13,6 @@ class DashboardsConfig(AppConfig):
     name = "dashboards"
 
     def ready(self) -> None:
-        """Register `<run_id:…>`."""
-        register_converter(RunIdConverter, "run_id")
+        """Register `<run_id:…>` and `<number:…>`."""
+        register_converter(NumberConverter, "run_id")
+        register_converter(NumberConverter, "number")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from dashboards.alarms import NO_FLAGS, Flags, alarms_text, flags_by_firm
 from dashboards.books import Evening
 from dashboards.state import storage_cap_kg
 from dashboards.words import dollars_text, micros_text, number_text, sign_of
@@ -25,6 +26,7 @@ class Standing:
     plain_percent: float
     specialty_percent: float
     bankrupt: str
+    alarms: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class Debts:
     payables: str
 
 
-def standing_of(firm: Firm, run: Run) -> Standing:
+def standing_of(firm: Firm, run: Run, flags: Flags = NO_FLAGS) -> Standing:
     """A firm's standing now."""
     cap_kg = storage_cap_kg(run.scenario, firm.name, firm.role)
     stock_kg = sum(firm.stock_kg.values())
@@ -49,6 +51,7 @@ def standing_of(firm: Firm, run: Run) -> Standing:
         plain_percent=share_percent(stock_kg - specialty_kg, cap_kg),
         specialty_percent=share_percent(specialty_kg, cap_kg),
         bankrupt="" if firm.bankrupt_day is None else f"Bankrupt on Day {firm.bankrupt_day}",
+        alarms=alarms_text(firm, flags),
     )
 
 
@@ -66,4 +69,5 @@ def debts_of(evening: Evening | None) -> Debts:
 
 def standings_of(firms: list[Firm], run: Run) -> dict[str, dict[str, Any]]:
     """The standings of some firms by name, as a socket sends them."""
-    return {firm.name: asdict(standing_of(firm, run)) for firm in firms}
+    flags = flags_by_firm(run)
+    return {firm.name: asdict(standing_of(firm, run, flags.get(firm.pk, NO_FLAGS))) for firm in firms}

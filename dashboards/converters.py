@@ -1,8 +1,8 @@
 """What may stand in an address."""
 
 
-class RunIdConverter:
-    """The id of a run: at most nine digits, since keys of its rows must fit a database's integer."""
+class NumberConverter:
+    """A whole number: at most nine digits, since keys of a run's rows must fit a database's integer."""
 
     regex = "[0-9]{1,9}"
 

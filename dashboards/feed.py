@@ -14,8 +14,8 @@ from typing import Any, Final
 from dashboards.books import shown_firms
 from dashboards.cards import standings_of
 from dashboards.figures import MEASURES
+from dashboards.live import live_state_of
 from dashboards.snapshot import firms_of
-from dashboards.state import state_of
 from dashboards.tape import EventRow, lines_of, rows_after
 from dashboards.words import dollars_text
 from marketplace.models import Firm
@@ -41,11 +41,11 @@ class Page:
 def read_page(run_id: int, since: int, told_state: str) -> Page | None:
     """The events that follow number `since`, and the state if it is not the one told last.
 
-    Returns None when there is nothing to tell. At most three queries; one when nothing is new. `Run.DoesNotExist` if
-    the run is gone.
+    Returns None when there is nothing to tell. At most three queries; one when nothing is new; three more, or two,
+    where models play. `Run.DoesNotExist` if the run is gone.
     """
     run = Run.objects.get(pk=run_id)
-    state = state_of(run)
+    state = live_state_of(run)
     state_text = json.dumps(state)
     if since == run.events and state_text == told_state:
         return None

@@ -1,4 +1,4 @@
-"""The form that starts a run: name, days, seed, pace, who plays which firm, and settings of the scenario."""
+"""The forms that start runs: one from its fields, or an experiment's from a file, for all its seeds."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import Any, Final
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.core.files.uploadedfile import UploadedFile
 
 from dashboards.books import MOST_FIRMS_SHOWN
 from marketplace.economy.economy import firm_names
 from simulation.engine.scenario import Scenario, ScenarioError, scenario_from_file
+from simulation.experiments import MOST_BYTES, MOST_CHARACTERS, Experiment, ExperimentError, load_experiment, text_of
 from simulation.players.registry import KINDS, Kind, kinds_for
 
 MOST_DAYS: Final = 3650
@@ -24,6 +26,7 @@ PACES: Final = (
     ("1", "One day a second"),
     ("5", "One day in five seconds"),
 )
+EXPERIMENT_PLACEHOLDER: Final = '[experiment]\nname = "trial"\n\n[models]\ndefault = "passive"'
 HINT_SETTINGS: Final = "One a line, as late_fee = 0.002 or roles.roaster.opex = 40. Empty: the paper’s scenario."
 
 
@@ -76,7 +79,8 @@ class NewRunForm(forms.Form):
         """`roaster_A: heuristic_roaster, seed 0`."""
         assert self.scenario is not None
         evaluated = self.scenario.evaluated
-        return f"{evaluated}: {self.players()[evaluated]}, seed {self.cleaned_data['seed']}"[:80]
+        what = f"{evaluated}: {self.players()[evaluated]}" if evaluated else self.scenario.name
+        return f"{what}, seed {self.cleaned_data['seed']}"[:80]
 
     def players(self) -> dict[str, str]:
         """Firm → player, from the fields of the firms, or of the roles where there are too many firms."""
@@ -109,6 +113,51 @@ class NewRunForm(forms.Form):
         scenario = self.scenario or Scenario()
         fields = player_fields(scenario)
         return [{"title": title, "players": preset(fields, scenario.evaluated)} for title, preset in PRESETS.items()]
+
+
+class ExperimentForm(forms.Form):
+    """An experiment as a file or as its text; what a refused file holds is put where it can be corrected."""
+
+    file = forms.FileField(
+        required=False,
+        help_text="TOML, as in the folder experiments/.",
+        widget=forms.FileInput(attrs={"accept": ".toml,text/plain"}),
+    )
+    text = forms.CharField(
+        required=False,
+        strip=False,  # line numbers stay
+        max_length=MOST_CHARACTERS,
+        label="Or its text",
+        widget=forms.Textarea(attrs={"rows": 12, "spellcheck": "false", "placeholder": EXPERIMENT_PLACEHOLDER}),
+    )
+
+    def __init__(self, data: Mapping[str, Any] | None = None, files: Mapping[str, Any] | None = None) -> None:
+        super().__init__(data, files)  # type: ignore[arg-type]  # a plain mapping will do
+        self.experiment: Experiment | None = None
+
+    def clean(self) -> dict[str, Any]:
+        """Reads the experiment; every fault stands at the text, with its line."""
+        cleaned = super().clean() or self.cleaned_data
+        if self.errors:
+            return cleaned
+        file, text = cleaned["file"], cleaned["text"]
+        if bool(file) == bool(text.strip()):
+            self.add_error("file", "Either a file or a text, please." if file else "Choose a file, or paste its text.")
+            return cleaned
+        try:
+            self.experiment = load_experiment(self._text_in(file) if file else text, name=self._name_of(file))
+        except ExperimentError as error:
+            self.add_error("text", ValidationError(error.problems))
+        return cleaned
+
+    def _text_in(self, file: UploadedFile[Any]) -> str:
+        """An upload's text, which the page then shows in the field of the text: no browser chooses a file again."""
+        text = text_of(file.read(MOST_BYTES + 1))
+        self.data = {**self.data, "text": text}
+        return text
+
+    def _name_of(self, file: UploadedFile[Any] | None) -> str:
+        return Path(file.name or "").stem if file else ""
 
 
 def number_messages(field: forms.Field) -> dict[str, str]:

@@ -1,14 +1,17 @@
-"""Starting a run from a form."""
+"""Starting a run from a form, or an experiment from a file."""
 
 from __future__ import annotations
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from dashboards.access import staff_only
-from dashboards.forms import NewRunForm
+from dashboards.forms import ExperimentForm, NewRunForm
 from simulation.control import NotPossible, create_run, start_run
+from simulation.experiments import start_experiment
+from simulation.models import Run
 from simulation.players.registry import PlayersError
 
 
@@ -21,7 +24,7 @@ def run_new(request: HttpRequest) -> HttpResponse:
         started = started_run(form)
         if started:
             return redirect("dashboards:run", started)
-    return render(request, "dashboards/run_new.html", {"form": form})
+    return render(request, "dashboards/run_new.html", {"form": form, "experiment": ExperimentForm()})
 
 
 def started_run(form: NewRunForm) -> int | None:
@@ -33,6 +36,29 @@ def started_run(form: NewRunForm) -> int | None:
         form.add_error(None, str(error))
         return None
     return run.pk
+
+
+@require_POST
+@staff_only
+def experiment_new(request: HttpRequest) -> HttpResponse:
+    """An experiment's file or text: starts a run for each of its seeds and goes to the list of runs."""
+    form = ExperimentForm(request.POST, request.FILES)
+    runs = started_experiment(form)
+    if runs:
+        messages.success(request, f"Started: {', '.join(run.name for run in runs[:3])}{' …' if runs[3:] else ''}")
+        return redirect("dashboards:runs")
+    return render(request, "dashboards/run_new.html", {"form": NewRunForm(), "experiment": form})
+
+
+def started_experiment(form: ExperimentForm) -> list[Run]:
+    """The runs of a form's experiment, made and started; none, with the reason on the form, if it is refused."""
+    if not form.is_valid() or form.experiment is None:
+        return []
+    try:
+        return start_experiment(form.experiment)
+    except (NotPossible, PlayersError) as error:
+        form.add_error(None, str(error))
+        return []
 
 
 @require_POST

@@ -1,4 +1,6 @@
-"""All that a run's page shows when it is opened, read in four queries, and the number of the event it stands at.
+"""All that a run's page shows when it is opened, and the number of the event it stands at.
+
+Read in four queries, and in seven where models play.
 
 The run's row is read first. What is committed after it may show in the later reads: the page's script takes an evening
 it has already for the same evening, so it does no harm that the socket then tells it again.
@@ -9,11 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from dashboards.alarms import NO_FLAGS, flags_by_firm
 from dashboards.books import Evening, evenings_of, last_evenings, shown_firms
 from dashboards.cards import Debts, Standing, debts_of, standing_of
 from dashboards.colours import FirmStyle, style_of
 from dashboards.figures import MEASURES, firms_over_days
-from dashboards.state import frame_of, state_of
+from dashboards.live import live_state_of
+from dashboards.state import frame_of
 from dashboards.tape import Filter, Line, last_actions, lines_of, rows_before
 from marketplace.models import Firm
 from marketplace.rows import in_run
@@ -70,7 +74,7 @@ def snapshot_of(run: Run) -> Snapshot:
     evenings = evenings_of(run, shown, rows[0] if rows else None)
     return Snapshot(
         run=run,
-        state=state_of(run),
+        state=live_state_of(run),
         firms=firms,
         cards=cards_of(run, shown, evenings, lines),
         figures=figures_of(run, shown, evenings),
@@ -81,13 +85,13 @@ def snapshot_of(run: Run) -> Snapshot:
 
 def cards_of(run: Run, firms: list[Firm], evenings: list[Evening], lines: list[Line]) -> list[Card]:
     """The cards of the firms that the page shows."""
-    last_evening, last_action = last_evenings(evenings), last_actions(lines)
+    last_evening, last_action, flags = last_evenings(evenings), last_actions(lines), flags_by_firm(run)
     return [
         Card(
             firm=firm,
             is_evaluated=firm.name == run.evaluated,
             style=style_of(firm.name),
-            standing=standing_of(firm, run),
+            standing=standing_of(firm, run, flags.get(firm.pk, NO_FLAGS)),
             debts=debts_of(last_evening.get(firm.name)),
             last=last_action.get(firm.name),
         )

@@ -26,17 +26,36 @@ ADVICE: Final[Mapping[str, str]] = {
     Status.DRAFT: "Not started yet.",
     Status.FAILED: "All it played until then is saved. Resume tries again from there; the worker’s log says more.",
 }
+# How the reason of a pause begins → the option of `manage.py set_budget` that helps.
+RAISES: Final[Mapping[str, str]] = {"the run's budget": "--run", "the budget of day": "--day"}
+FIRM_BUDGET_ADVICE: Final = (
+    "Nothing is lost, but a firm’s own budget is part of the run: it can only rest here, or be cancelled."
+)
+LATER_ADVICE: Final = "Nothing is lost. It tries again by itself; Resume tries at once."
+# A word of a provider's error → what cures it. Waiting does not: Resume is for when it is done.
+CURES: Final[Mapping[str, str]] = {
+    "environment variable": "Set the variable where the workers are started, start them again, then Resume.",
+    "AuthenticationError": "Check the key in the workers’ environment, start them again, then Resume.",
+    "PermissionDenied": "Check what the key is allowed to use at the provider, then Resume.",
+    "NotFound": "Check the model’s name and address. They belong to the run: if they are wrong, start another.",
+    "quota": "Check the account’s limits and credit at the provider, then Resume.",
+    "credit": "Check the account’s limits and credit at the provider, then Resume.",
+}
+PROVIDER_ADVICE: Final = "Waiting does not cure this. See what the provider says, then Resume: nothing is lost."
 
 
 def state_of(run: Run) -> dict[str, Any]:
     """Status and why, time and progress, who is waited for, and what may be done now."""
+    moves = run.status in (Status.RUNNING, Status.WAITING)
     return {
         "status": run.status,
         "label": run.get_status_display(),
         "reason": run.status_reason,
-        "advice": ADVICE.get(run.status, ""),
+        "advice": advice_of(run),
+        "again": run.resume_at.isoformat() if run.resume_at and run.status == Status.PAUSED else None,
         "waiting_for": waited_for(run),
-        "since": run.status_since.isoformat(),
+        "waiting": [{"who": who, "since": run.status_since.isoformat()} for who in waited_for(run)] if moves else [],
+        "spend": None,
         "started": run.started_at.isoformat() if run.started_at else None,
         "ended": run.ended_at.isoformat() if run.ended_at else None,
         "day": day_text(run),
@@ -56,10 +75,34 @@ def day_text(run: Run) -> str:
     return f"{number_text(run.day)} of {number_text(run.days)}"
 
 
+def advice_of(run: Run) -> str:
+    """What a person can do about where it stands."""
+    if run.status != Status.PAUSED or run.paused_by in ("", Run.PausedBy.PERSON):
+        return ADVICE.get(run.status, "")
+    if run.paused_by == Run.PausedBy.BUDGET:
+        return budget_advice(run)
+    if run.resume_at:
+        return LATER_ADVICE
+    return next((cure for word, cure in CURES.items() if word in run.status_reason), PROVIDER_ADVICE)
+
+
+def budget_advice(run: Run) -> str:
+    """How a run that a budget paused can go on."""
+    option = next((option for start, option in RAISES.items() if run.status_reason.startswith(start)), None)
+    if option is None:
+        return FIRM_BUDGET_ADVICE
+    return f"Nothing is lost. Raise the budget with “manage.py set_budget {run.pk} {option} USD”, then Resume."
+
+
 def waited_for(run: Run) -> list[str]:
-    """The firms whose answer is awaited, each with who plays it: `roaster_A (human)`."""
-    labels = run.player_labels()
-    return [f"{name} ({labels[name]})" if name in labels else name for name in run.waiting_for]
+    """The firms whose answer is awaited, each with who plays it."""
+    return [with_player(run, name) for name in run.waiting_for]
+
+
+def with_player(run: Run, firm: str) -> str:
+    """A firm and who plays it: `roaster_A (human)`."""
+    label = run.player_labels().get(firm)
+    return f"{firm} ({label})" if label else firm
 
 
 def percent_of(run: Run) -> float:

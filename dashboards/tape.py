@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from django.db.models import Q, QuerySet
 
-from dashboards.words import days_text, item_text, number_text, usd_text, weekday_of
+from dashboards.words import days_text, item_text, number_text, sendable, usd_text, weekday_of
 from marketplace.rows import key_of, number_of
 from simulation.engine.clock import clock_text
 from simulation.models import Event
@@ -193,11 +193,6 @@ def sentence_key(row: EventRow) -> str:
     if row.kind == "batch_started" and row.data.get("input_kg"):
         return "batch_started from input"
     return row.kind
-
-
-def sendable(text: str) -> str:
-    """Text that a page can carry: half a surrogate pair, which a model may write, is in no encoding."""
-    return text.encode("utf-8", "replace").decode()
 
 
 class Spoken(dict[str, Any]):

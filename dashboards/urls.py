@@ -3,18 +3,28 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, path
 
-from dashboards import run_list, run_new, run_page, sign_in, verbs
+from dashboards import conversation, run_list, run_new, run_page, sign_in, spend, turn_page, verbs
 
 app_name = "dashboards"
 
 urlpatterns: list[URLPattern] = [
     path("", run_list.run_list, name="runs"),
     path("runs/new/", run_new.run_new, name="run_new"),
+    path("runs/new/experiment/", run_new.experiment_new, name="experiment_new"),
     path("runs/new/players/", run_new.players, name="run_new_players"),
     path("runs/<run_id:run_id>/", run_page.run_page, name="run"),
     path("runs/<run_id:run_id>/tape/", run_page.tape, name="tape"),
     path("runs/<run_id:run_id>/days/<slug:measure>/", run_page.days, name="days"),
     path("runs/<run_id:run_id>/days.csv", run_page.days_csv, name="days_csv"),
+    path("runs/<run_id:run_id>/spend/", spend.spend_page, name="spend"),
+    path("runs/<run_id:run_id>/calls.csv", spend.calls_csv, name="calls_csv"),
+    path("runs/<run_id:run_id>/calls/<number:call_id>/", turn_page.call_page, name="call"),
+    path("runs/<run_id:run_id>/calls/<number:call_id>/request.json", turn_page.call_json, name="call_json"),
+    path("runs/<run_id:run_id>/turns/<number:number>/", turn_page.turn_page, name="turn"),
+    path("runs/<run_id:run_id>/turns/<number:number>/given/", turn_page.given_part, name="given"),
+    path("runs/<run_id:run_id>/events/<number:number>/turn/", turn_page.event_turn, name="event_turn"),
+    path("runs/<run_id:run_id>/firms/<slug:firm>/", conversation.conversation, name="conversation"),
+    path("runs/<run_id:run_id>/firms/<slug:firm>/<number:day>/", conversation.conversation, name="conversation_day"),
     path("runs/<run_id:run_id>/pace/", verbs.pace, name="pace"),
     path("runs/<run_id:run_id>/<slug:verb>/", verbs.verb, name="verb"),
     path("sign-in/<str:key>/<str:token>/", sign_in.sign_in, name="sign_in"),

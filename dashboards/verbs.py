@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST
 
 from dashboards.access import staff_only
 from dashboards.forms import PACES
-from dashboards.state import state_of
+from dashboards.live import live_state_of
 from simulation import control
 from simulation.models import Run
 
@@ -58,7 +58,7 @@ def answer(request: HttpRequest, run_id: int, deed: Callable[[int], Run]) -> Htt
         return refused(request, run_id, str(refusal))
     if not request.headers.get("HX-Request"):
         return redirect("dashboards:run", run_id)
-    return HttpResponse(status=204, headers={"HX-Trigger": json.dumps({"run-state": state_of(run)})})
+    return HttpResponse(status=204, headers={"HX-Trigger": json.dumps({"run-state": live_state_of(run)})})
 
 
 def refused(request: HttpRequest, run_id: int, reason: str) -> HttpResponse:

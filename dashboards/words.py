@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from marketplace.economy.money import usd
 from simulation.engine.clock import FIRST_DATE, MINUTES_PER_DAY, clock_text
@@ -33,6 +35,11 @@ def micros_text(amount_micros: int) -> str:
     return usd_text(usd(amount_micros))
 
 
+def small_usd_text(amount_micros: int | None) -> str:
+    """The price of a call, in USD to the hundredth of a cent; a dash for one that is not known."""
+    return "–" if amount_micros is None else number_text(usd(amount_micros), 4)
+
+
 def sign_of(amount_micros: int) -> str:
     """`gain`, `loss` or `even`, to the cent: what the page colours, always beside the sign itself."""
     cents = round(amount_micros / 10_000)
@@ -58,3 +65,39 @@ def item_text(item: str) -> str:
 def days_text(count: int) -> str:
     """1 day, 30 days."""
     return f"{count} day" if count == 1 else f"{count} days"
+
+
+def duration_text(seconds: float) -> str:
+    """A stretch of wall time at a glance: 45 s, 12 min, 3 h 20 min, 2 d 4 h."""
+    minutes = round(seconds / 60)
+    if seconds < 90:
+        return f"{round(seconds)} s"
+    if minutes < 60:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 24:
+        return f"{hours} h {minutes} min"
+    return f"{hours // 24} d {hours % 24} h"
+
+
+def utc_text(when: datetime) -> str:
+    """Wall time to the second, without its day: 14:30:05 UTC."""
+    return f"{when.astimezone(UTC):%H:%M:%S} UTC"
+
+
+def sendable(text: str) -> str:
+    """Text that a page can carry: half a surrogate pair, which a model may write, is in no encoding."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def laid_out(text: str) -> str:
+    """JSON text over several lines, for reading; text that is no JSON, or nested beyond reading, as it stands."""
+    try:
+        return laid_out_value(json.loads(text))
+    except (ValueError, RecursionError):
+        return sendable(text)
+
+
+def laid_out_value(value: Any) -> str:
+    """A JSON value over several lines; what no encoding can hold is written out as JSON writes it, \\ud800."""
+    return json.dumps(value, indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()

@@ -350,7 +350,7 @@ def _request(
     except ProviderError as error:
         call.outcome, call.error = Call.Outcome.FAILED, str(error)
         # An attempt that timed out may be billed all the same; one that was turned away is not.
-        call.most_micros = most if error.trouble == PASSING and error.retry_after is None else 0
+        call.most_micros = most if error.may_be_billed else 0
         call.latency_ms = int((timezone.now() - began).total_seconds() * 1000)
         _save_call(ask, call)
         raise

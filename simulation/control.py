@@ -20,11 +20,12 @@ from simulation.status import (
     cancel_run,
     pause_run,
     resume_run,
+    set_limits,
     set_pace,
     start_run,
 )
 
-__all__ = ["NotPossible", "cancel_run", "create_run", "pause_run", "resume_run", "set_pace", "start_run"]
+__all__ = ["NotPossible", "cancel_run", "create_run", "pause_run", "resume_run", "set_limits", "set_pace", "start_run"]
 
 SEEDS = range(-(2**53), 2**53)
 

@@ -272,6 +272,7 @@ class ChatSummary(models.Model):
     class Meta:
         ordering = ["firm", "number"]
         constraints = [models.UniqueConstraint(fields=["firm", "number"], name="chat_summary_number")]
+        verbose_name_plural = "chat summaries"
 
     def __str__(self) -> str:
         return f"summary {self.number} of {self.firm}"

@@ -211,7 +211,10 @@ def advance(run_id: int, *, seconds: float) -> float | None:
     if run.is_over:
         return None
     shelf.put(game)
-    return run.pace_seconds
+    if not run.waiting_for:
+        return run.pace_seconds
+    # The last answer may have come while this worker still held the run.
+    return None if asking.waiting_asks(run).exists() else 0
 
 
 def is_passing(error: Exception) -> bool:

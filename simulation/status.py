@@ -11,6 +11,7 @@ from marketplace.rows import in_run
 from simulation import announce
 from simulation.lease import LEASE
 from simulation.models import Ask, Run
+from simulation.players.llm.settings import Limits
 
 SLOWEST_PACE_SECONDS = 3600
 
@@ -85,6 +86,18 @@ def cancel_run(run_id: int) -> Run:
     """Ends a run for good where its last commit left it; its books stay."""
     living = (Run.Status.DRAFT, Run.Status.RUNNING, Run.Status.WAITING, Run.Status.PAUSED, Run.Status.FAILED)
     return _change(run_id, "be cancelled", living, Run.Status.STOPPED, "cancelled")
+
+
+def set_limits(run_id: int, limits: Limits) -> Run:
+    """Changes what a run may spend on models, and how long it waits for a provider; it stays in its state."""
+    with transaction.atomic():
+        run = Run.objects.select_for_update().get(pk=run_id)
+        if run.is_over:
+            raise NotPossible(f"Run {run_id} is {run.status}; it spends nothing any more.")
+        run.limits = limits.model_dump(mode="json")
+        run.save(update_fields=["limits"])
+        announce.progress(run)
+    return run
 
 
 def set_pace(run_id: int, pace_seconds: float) -> Run:

@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from dashboards.forms import NewRunForm
+from dashboards.forms import ExperimentForm, NewRunForm
 from simulation.models import Run
-from simulation.players.registry import kinds_for
+from simulation.players.registry import KINDS, kinds_for
 
 PLAYERS = {
     f"player_{role}_{letter}": kinds_for(role)[0] for role in ("farmer", "roaster", "retailer") for letter in "AB"
@@ -138,7 +139,7 @@ def test_the_players_follow_from_settings_while_they_are_typed(staff: Client) ->
 
 
 def test_a_kind_that_wants_settings_of_its_own_is_not_offered() -> None:
-    assert "model" in kinds_for("roaster")
+    assert "roaster" in KINDS["model"].roles
     assert not form(player_roaster_A="model").is_valid()
 
 
@@ -151,3 +152,84 @@ def test_a_form_that_no_page_sent_is_refused(staff: Client, sent: dict[str, Any]
         answer = staff.post("/runs/new/", sent)
     assert answer.status_code == 200
     assert "The run was not started" in answer.content.decode()
+
+
+# An experiment from a file.
+
+EXPERIMENT = """[experiment]
+name = "trial"
+[run]
+seeds = [3, 4]
+max_days = 5
+[models]
+default = "passive"
+roaster_A = "claude-sonnet-4-6"
+"""
+
+
+def upload(text: str, name: str = "trial.toml") -> SimpleUploadedFile:
+    """A file as a browser sends it."""
+    return SimpleUploadedFile(name, text.encode())
+
+
+@pytest.mark.parametrize("sent", [{"text": EXPERIMENT.replace("\n", "\r\n")}, {"file": upload(EXPERIMENT)}])
+def test_an_experiment_starts_a_run_for_each_seed_and_goes_to_the_list(staff: Client, sent: dict[str, Any]) -> None:
+    answer = staff.post("/runs/new/experiment/", sent)
+    assert answer.headers["location"] == "/"
+    runs = Run.objects.order_by("pk")
+    assert [(run.name, run.days, run.status) for run in runs] == [
+        ("trial, seed 3", 5, "running"), ("trial, seed 4", 5, "running"),
+    ]  # fmt: skip
+    assert runs[0].players == {**dict.fromkeys(runs[0].players, "passive"), "roaster_A": "model"}
+    assert "Started: trial, seed 3, trial, seed 4" in staff.get("/").content.decode()
+
+
+@pytest.mark.parametrize("is_upload", [False, True])
+def test_a_refused_experiment_names_its_lines_and_stays_on_the_page(staff: Client, is_upload: bool) -> None:
+    wrong = "\n\n" + EXPERIMENT.replace("passive", "<gpt-9>") + "[economy]\nlate_fe = 1\n"
+    answer = staff.post("/runs/new/experiment/", {"file": upload(wrong)} if is_upload else {"text": wrong})
+    page = answer.content.decode()
+    assert answer.status_code == 200
+    assert not Run.objects.exists()
+    assert "<li>line 9: models.default: unknown model; known are claude-sonnet-4-6" in page
+    assert "<li>line 12: economy.late_fe: unknown key, perhaps late_fee_per_day is meant" in page
+    assert "\n\n\n[experiment]\nname = &quot;trial&quot;" in page  # browsers drop the first line end, Django adds one
+    assert "default = &quot;&lt;gpt-9&gt;&quot;" in page
+
+
+def test_a_file_without_a_name_of_its_own_gives_the_files_name() -> None:
+    form = ExperimentForm({}, {"file": upload('[models]\ndefault = "passive"', "all idle.toml")})
+    assert form.is_valid(), form.errors
+    assert form.experiment
+    assert form.experiment.name == "all idle"
+
+
+@pytest.mark.parametrize(
+    ("text", "file", "field", "says"),
+    [
+        ("", None, "file", "Choose a file, or paste its text."),
+        (EXPERIMENT, upload(EXPERIMENT), "file", "Either a file or a text, please."),
+        ("", SimpleUploadedFile("x.toml", b"\xff\xfe"), "text", "this is no text in UTF-8"),
+        ("", SimpleUploadedFile("x.toml", b"#" * 100_000), "text", "at most 20,000 characters"),
+        ("", SimpleUploadedFile("x.toml", b""), "file", "empty"),
+        ("a = ", None, "text", "line 1, its end: this is not TOML"),
+        ("x" * 20_001, None, "text", "20000 characters"),
+        ("a\0", None, "text", "Null characters"),
+    ],
+)
+def test_an_experiment_that_cannot_be_read_is_said_so_at_its_field(text: str, file: Any, field: str, says: str) -> None:
+    form = ExperimentForm({"text": text}, {"file": file} if file else {})
+    assert not form.is_valid()
+    assert says in " ".join(map(str, form.errors[field]))
+
+
+def test_only_staff_may_start_an_experiment(client: Client, db: None) -> None:
+    assert client.post("/runs/new/experiment/", {"text": EXPERIMENT}).status_code == 302
+    client.force_login(User.objects.create_user("visitor"))
+    assert client.post("/runs/new/experiment/", {"text": EXPERIMENT}).status_code == 403
+    assert not Run.objects.exists()
+
+
+def test_an_experiment_is_only_started_by_being_sent(staff: Client) -> None:
+    assert staff.get("/runs/new/experiment/").status_code == 405
+    assert 'action="/runs/new/experiment/"' in staff.get("/runs/new/").content.decode()

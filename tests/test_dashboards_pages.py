@@ -57,7 +57,14 @@ ADDRESSES = [
     "/runs/1/days/net_income/",
     "/runs/1/days.csv",
 ]
-POSTS = ["/runs/new/", "/runs/new/players/", "/runs/1/pause/", "/runs/1/pace/", "/runs/1/cancel/"]
+POSTS = [
+    "/runs/new/",
+    "/runs/new/experiment/",
+    "/runs/new/players/",
+    "/runs/1/pause/",
+    "/runs/1/pace/",
+    "/runs/1/cancel/",
+]
 
 
 @pytest.mark.parametrize("address", ADDRESSES)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from django.apps import apps
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
@@ -83,6 +84,8 @@ class Drawer(Base):
     filters: ClassVar[tuple[Filter, ...]] = ()
     facts: ClassVar[tuple[Column, ...]] = ()
     holds_run_rows: ClassVar[bool] = False
+    has_gaps: ClassVar[bool] = False
+    """Whether the numbers of a run's rows leave some out, so that the last does not say how many there are."""
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Researchers are staff, and staff reads everything."""
@@ -104,6 +107,10 @@ class Drawer(Base):
         """What a search for these words means."""
         raise NotImplementedError
 
+    def rows_of_run(self, run_id: int) -> dict[str, Any]:
+        """The filter for the rows of a run."""
+        return in_run(run_id)
+
     def columns(self, question: Question) -> tuple[Any, ...]:
         """The columns of the list."""
         return tuple(self.list_display)
@@ -117,7 +124,7 @@ class Drawer(Base):
         if run_id is None:
             return []
         tabs = []
-        for drawer in drawers(self.admin_site):
+        for drawer in drawers_of_runs(self.admin_site):
             known = {one.name: filters[one.name] for one in drawer.filters if one.name in filters}
             url = showing.list_url(drawer.model, run=run_id, **known)
             tabs.append(Tab(capfirst(str(drawer.opts.verbose_name_plural)), url, drawer.model is self.model))
@@ -293,6 +300,13 @@ def follow(row: Any, path: str) -> Any:
     for name in path.split("."):
         row = getattr(row, name) if row is not None else None
     return row
+
+
+def drawers_of_runs(site: admin.AdminSite) -> list[Drawer]:
+    """All drawers that a run can be chosen in: of the rows that the engine numbers, then of the others."""
+    found = [site.get_model_admin(model) for model in apps.get_models() if site.is_registered(model)]
+    others = [one for one in found if isinstance(one, Drawer) and not isinstance(one, RunRowDrawer)]
+    return [*drawers(site), *(one for one in others if one.holds_run_rows)]
 
 
 def drawers(site: admin.AdminSite) -> list[RunRowDrawer]:

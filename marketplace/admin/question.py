@@ -20,7 +20,6 @@ from marketplace.admin import showing
 from marketplace.admin.filters import ReferenceFilter, RunField, Scope, run_asked_for
 from marketplace.admin.finding import DIGITS, LARGEST_KEY
 from marketplace.books import sum_in_parts, whole_sum
-from marketplace.rows import in_run
 
 if TYPE_CHECKING:
     from marketplace.admin.drawer import Drawer
@@ -118,7 +117,7 @@ class Question:
         """All rows that answer the question."""
         rows: QuerySet[Any] = self.model._default_manager.filter(self.found.condition)
         if self.scope.run_id:
-            rows = rows.filter(**in_run(self.scope.run_id))
+            rows = rows.filter(**self.drawer.rows_of_run(self.scope.run_id))
         for name, one in self.filters.items():
             if name in self.asked:
                 rows = rows.filter(one.condition(self.asked[name]))

@@ -15,6 +15,7 @@ GROUPS: Final = {
     "Market": ("Listing", "Offer", "Deal", "Message"),
     "Goods": ("Batch", "ConsumerSale"),
     "What happened": ("Turn", "Event"),
+    "Models": ("Ask", "Call", "Conversation", "ChatMessage", "ChatSummary"),
     "People": ("User", "Group"),
 }
 """Title of a group → the models in it, in order."""

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 
 from marketplace.admin import columns, showing
 from marketplace.admin.columns import Column, Table
-from marketplace.admin.drawer import Drawer, Fact, drawers
+from marketplace.admin.drawer import Drawer, Fact, RunRowDrawer, drawers_of_runs
 from marketplace.admin.filters import ChoiceFilter, Scope
 from marketplace.admin.finding import LARGEST_RUN, read_run
 from marketplace.admin.firm_books import Identity, books_together, trial_lines
@@ -37,7 +37,7 @@ def progress(run: Run) -> str:
 
 def players_of(run: Run) -> str:
     """Who plays, each kind of player once, with the number of firms it plays."""
-    players = list(run.players.values()) if isinstance(run.players, dict) else []
+    players = list(run.player_labels().values()) if isinstance(run.players, dict) else []
     counted = dict.fromkeys(map(str, players))
     return showing.short_words(", ".join(f"{name} × {players.count(name)}" for name in counted))
 
@@ -66,6 +66,8 @@ class RunDrawer(Drawer):
     change_form_template = "admin/books/run.html"
     facts = (
         columns.text("status"),
+        columns.text("paused_by", "paused by"),
+        Column("tries again", lambda run: showing.wall_time(run.resume_at)),
         Column("waiting for", lambda run: showing.short_json(run.waiting_for) if run.waiting_for else showing.NOTHING),
         Column("progress", progress),
         Column("simulated time", lambda run: showing.moment(run.minute)),
@@ -79,6 +81,8 @@ class RunDrawer(Drawer):
         Column("ended", lambda run: showing.wall_time(run.ended_at)),
         Column("players", players_of),
         columns.written_whole("status_reason", "why it stands so"),
+        Column("limits of its models", lambda run: showing.pretty_json(run.limits), "wide"),
+        Column("how its models play", lambda run: showing.pretty_json(run.model_settings), "wide"),
         Column("scenario", lambda run: showing.pretty_json(run.scenario), "wide"),
     )
 
@@ -116,7 +120,7 @@ class RunDrawer(Drawer):
         together, identity = books_together(list(books.values()))
         return {
             "facts": [Fact(column.title, column(run), column.kind) for column in self.facts],
-            "holdings": [holding_of(drawer.model, run) for drawer in drawers(self.admin_site)],
+            "holdings": [holding_of(drawer, run) for drawer in drawers_of_runs(self.admin_site)],
             "firms": Table(firm_columns(books), firms, "Firms", empty="No firms yet. The run's start seats them."),
             "trial_balance": trial_lines(together, run=run.pk),
             "identity": identity,
@@ -143,8 +147,17 @@ def firm_columns(books: dict[int, Books]) -> tuple[Column, ...]:
     )
 
 
-def holding_of(model: Any, run: Run) -> Holding:
-    """A drawer and the number of the run's rows in it: that of the last, for they are numbered from 1 without gaps."""
+def holding_of(drawer: Drawer, run: Run) -> Holding:
+    """A drawer and the number of the run's rows in it: that of the last, for they are numbered from 1 without gaps.
+
+    Where there are gaps it says only whether there are any, and nothing of rows that the engine does not number: to
+    count them would read them all.
+    """
+    model: Any = drawer.model
+    if not isinstance(drawer, RunRowDrawer):
+        return Holding(str(model._meta.verbose_name_plural), "", showing.list_url(model, run=run.pk))
     last = model.objects.filter(**in_run(run.pk)).order_by("-pk").values_list("pk", flat=True).first()
     rows = showing.whole(number_of(last) if last else 0)
+    if drawer.has_gaps:
+        rows = "some" if last else "none"
     return Holding(str(model._meta.verbose_name_plural), rows, showing.list_url(model, run=run.pk))

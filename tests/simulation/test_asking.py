@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from io import StringIO
 from itertools import count, pairwise
 from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
 
 from simulation import asking, control, runner
 from simulation.engine.scenario import scenario_from
@@ -171,6 +173,17 @@ def test_a_reached_budget_pauses_before_the_call_that_could_break_it(server: Run
     assert (run.status, run.paused_by) == (Run.Status.PAUSED, "budget")
     assert "the run's budget of 20.00 USD is reached" in run.status_reason
     assert 0 < asking.spent_micros(run) <= 20_000_000
+
+
+def test_a_raised_budget_lets_the_run_go_on(server: RunningServer) -> None:
+    priced = model(server, prices={"input": 1000, "output": 1000}, max_output_tokens=100)
+    run = play(started({"roaster_A": priced}, days=1, limits=Limits(budget_usd=10)))
+    assert run.paused_by == "budget"
+    with pytest.raises(CommandError, match="less than or equal"):
+        call_command("set_budget", run.pk, run=1e9)
+    call_command("set_budget", run.pk, run=1000.0, stdout=StringIO())
+    control.resume_run(run.pk)
+    assert play(run).status == Run.Status.FINISHED
 
 
 def test_a_budget_without_a_price_refuses_to_start(server: RunningServer) -> None:

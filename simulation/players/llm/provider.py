@@ -38,10 +38,13 @@ class ProviderError(Exception):
     └── login, model, quota, request: no use in trying again; the run pauses at once
     """
 
-    def __init__(self, trouble: Trouble, text: str, retry_after: float | None = None) -> None:
+    def __init__(
+        self, trouble: Trouble, text: str, retry_after: float | None = None, *, may_be_billed: bool = False
+    ) -> None:
         super().__init__(text)
         self.trouble = trouble
         self.retry_after = retry_after
+        self.may_be_billed = may_be_billed
 
 
 class Reply(NamedTuple):
@@ -166,11 +169,11 @@ def _reply(settings: ModelSettings, response: Any, began: float) -> Reply:
     raw = response.model_dump(mode="json")
     choices = raw.get("choices") or []
     if not choices:
-        raise ProviderError(PASSING, "the provider answered without a choice")
+        raise ProviderError(PASSING, "the provider answered without a choice", may_be_billed=True)
     message = choices[0].get("message") or {}
     finish_reason = str(choices[0].get("finish_reason") or "")
     if finish_reason == "stop" and not any(message.get(key) for key in ("content", "tool_calls", "refusal")):
-        raise ProviderError(PASSING, "the provider answered with nothing at all")
+        raise ProviderError(PASSING, "the provider answered with nothing at all", may_be_billed=True)
     usage = _usage(raw.get("usage") or {})
     return Reply(
         message=message,
@@ -209,7 +212,7 @@ def _trouble_of(error: Exception, settings: ModelSettings) -> ProviderError:
     text = redacted(f"{type(error).__name__}: {error}")[:2000]
     lower = text.lower()
     if isinstance(error, TimeoutError):
-        return ProviderError(PASSING, f"no answer within {settings.deadline_seconds:g} s")
+        return ProviderError(PASSING, f"no answer within {settings.deadline_seconds:g} s", may_be_billed=True)
     if isinstance(error, kinds.ContextWindowExceededError):
         return ProviderError("context", text)
     if _code_of(error) == "insufficient_quota" or "credit balance is too low" in lower:
@@ -220,7 +223,9 @@ def _trouble_of(error: Exception, settings: ModelSettings) -> ProviderError:
         return ProviderError("model", text)
     if isinstance(error, kinds.BadRequestError | kinds.UnprocessableEntityError):
         return ProviderError("request", text)
-    return ProviderError(PASSING, text, _retry_after(error))
+    # Whoever heard nothing of an answer does not know that there was none.
+    unheard = isinstance(error, kinds.Timeout) or "connection error" in lower
+    return ProviderError(PASSING, text, _retry_after(error), may_be_billed=unheard)
 
 
 def _code_of(error: Exception) -> str:

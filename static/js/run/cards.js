@@ -31,7 +31,7 @@ export class Cards {
 
   showStanding(card, standing) {
     if (!card) return;
-    for (const name of ["net_income", "cash", "stock", "bankrupt"]) setText(slot(card, name), standing[name]);
+    for (const name of ["net_income", "cash", "stock", "bankrupt", "alarms"]) setText(slot(card, name), standing[name]);
     slot(card, "net_income").className = `figure ${standing.sign}`;
     slot(card, "cash").className = standing.cash_sign;
     slot(card, "plain").style.inlineSize = `${standing.plain_percent}%`;

@@ -4,6 +4,7 @@ import { setText, slot } from "./slots.js";
 
 const STUCK_MS = 15_000;
 const ALARM_MS = 10_000;
+const MOST_NAMED = 3;
 const clockOf = (date) => date.toLocaleTimeString("en-GB");
 
 export function duration(ms) {
@@ -11,6 +12,22 @@ export function duration(ms) {
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
   const two = (number) => String(number).padStart(2, "0");
   return hours ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`;
+}
+
+const dateOf = (date) =>
+  date.toLocaleString("en-GB", { weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+
+const inText = (time) => (new Date(time) > Date.now() ? `, in ${duration(new Date(time) - Date.now())}` : "");
+
+function waitingText(waiting) {
+  const named = waiting.slice(0, MOST_NAMED).map(({ who, since }) => `${who}, ${duration(Date.now() - new Date(since))}`);
+  const others = waiting.length - named.length;
+  return named.join("; ") + (others > 0 ? ` and ${others} more` : "");
+}
+
+function troubleText(waiting) {
+  const troubled = waiting.filter(({ trouble }) => trouble);
+  return troubled.map(({ who, trouble, again }) => `${who}: ${trouble}${again ? ` Asked again at ${clockOf(new Date(again))}${inText(again)}.` : ""}`).join(" ");
 }
 
 export class Header {
@@ -37,7 +54,9 @@ export class Header {
     setText(slot(this.element, "reason"), state.reason);
     setText(slot(this.element, "advice"), state.advice);
     setText(slot(this.element, "clock"), state.clock);
+    setText(slot(this.element, "trouble"), troubleText(state.waiting));
     slot(this.element, "progress").value = state.percent;
+    this.showSpend(state.spend);
     for (const control of this.element.querySelectorAll("[data-verb]")) {
       control.hidden = !state.verbs.includes(control.dataset.verb);
     }
@@ -47,14 +66,25 @@ export class Header {
     this.tick();
   }
 
+  // What the models cost; a run that only scripts play has no place for it.
+  showSpend(spend) {
+    if (!spend) return;
+    for (const name of ["spent", "forecast", "warning"]) setText(slot(this.element, name), spend[name]);
+    setText(slot(this.element, "left"), spend.ends ? `ends about ${dateOf(new Date(spend.ends))}` : spend.left);
+    const budget = slot(this.element, "budget");
+    if (budget) budget.value = spend.percent ?? 0;
+  }
+
   // What changes with the clock on the wall alone.
   tick() {
-    const { started, ended, is_over: isOver, since, waiting_for: waitingFor } = this.state;
+    const { started, ended, is_over: isOver, waiting: waitingFor, again } = this.state;
     const until = isOver && ended ? new Date(ended) : new Date();
     setText(slot(this.element, "elapsed"), started ? ` · wall time ${duration(until - new Date(started))}` : "");
     const waiting = slot(this.element, "waiting");
     waiting.hidden = !waitingFor.length;
-    setText(waiting, waitingFor.length ? `${waitingFor.join(", ")}, ${duration(Date.now() - new Date(since))}` : "");
+    setText(waiting, (this.state.status === "running" ? "waiting for " : "") + waitingText(waitingFor));
+    slot(this.element, "again").hidden = !again;
+    setText(slot(this.element, "again"), again ? `It tries again at ${clockOf(new Date(again))}${inText(again)}.` : "");
     this.lookForWorkers();
   }
 

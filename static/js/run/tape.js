@@ -89,6 +89,7 @@ export class Tape {
     setText(row.querySelector(".line-day"), `Day ${line.day} ·`);
     setText(row.querySelector(".line-weekday"), line.weekday);
     slot(row, "clock").append(line.clock);
+    if (line.is_action) this.linkTurn(slot(row, "clock"), line);
     const [firm, other] = row.querySelectorAll(".firm");
     this.nameFirm(firm, line.firm);
     this.nameFirm(other, line.other);
@@ -97,6 +98,11 @@ export class Tape {
     if (line.body) setText(slot(row, "body"), line.body);
     else row.querySelector("details").remove();
     return row;
+  }
+
+  linkTurn(link, line) {
+    link.href = `${location.pathname}events/${line.number}/turn/`;
+    link.title = "The turn behind it";
   }
 
   nameFirm(element, name) {

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.db.models import Q, Sum
@@ -57,6 +57,8 @@ log = logging.getLogger(__name__)
 REQUESTS_PER_TURN = 8
 CONVERSATIONS_KEPT = 200
 CLAIM_FIELDS = ["answered_at", "attempts", "lease_owner", "lease_until", "not_before", "reserved_micros"]
+ANSWER_FIELDS = ["tool", "arguments", "rationale", "flags", "answered_at", "lease_owner", "lease_until"]
+KEEP_FIELDS = ["reserved_micros", "trouble", "trouble_since", *ANSWER_FIELDS]
 LONGEST_PAUSE_SECONDS = 120
 GRACE = timedelta(seconds=30)
 
@@ -146,24 +148,33 @@ class Talk:
         return window(self.system, [*self.messages, *self.given], summary, self.settings.context)
 
 
+class Told(NamedTuple):
+    """What of a conversation stays from turn to turn: how it opened, all that was said, and the last answer's flags."""
+
+    system: str
+    tools: list[dict[str, Any]]
+    messages: list[Message]
+    flags: list[str]
+
+
 class Heard:
     """Conversations as this process last stored them, so that a long one is not read and parsed again at every turn."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[int, datetime], list[Message]] = {}
+        self._kept: dict[tuple[int, datetime], Told] = {}
         self._lock = threading.Lock()
 
-    def get(self, run: Run, firm_id: int, length: int) -> list[Message] | None:
-        """A firm's messages, if this process knows all that are stored."""
+    def get(self, run: Run, firm_id: int, length: int) -> Told | None:
+        """A firm's conversation, if this process knows all its messages that are stored."""
         with self._lock:
-            kept = self._kept.get((firm_id, run.created_at))
-        return list(kept) if kept is not None and len(kept) == length else None
+            told = self._kept.get((firm_id, run.created_at))
+        return told if told is not None and len(told.messages) == length else None
 
-    def put(self, run: Run, firm_id: int, messages: list[Message]) -> None:
-        """Keeps a firm's messages; the longest unused make room."""
+    def put(self, run: Run, firm_id: int, told: Told) -> None:
+        """Keeps a firm's conversation; the longest unused makes room."""
         with self._lock:
             self._kept.pop((firm_id, run.created_at), None)
-            self._kept[firm_id, run.created_at] = list(messages)
+            self._kept[firm_id, run.created_at] = told
             while len(self._kept) > CONVERSATIONS_KEPT:
                 self._kept.pop(next(iter(self._kept)))
 
@@ -225,25 +236,29 @@ def load_talk(ask: Ask) -> Talk:
     """Reads what a firm's model has been told and has said so far; opens the conversation if this is its first turn."""
     run, firm = ask.run, ask.firm
     settings = ModelSettings.model_validate(run.model_settings[firm.name])
-    opening = Conversation.objects.filter(pk=firm.pk).first() or _opened(run, firm.pk, firm.name, firm.role, settings)
-    stored = ChatMessage.objects.filter(firm_id=firm.pk)
-    newest = stored.order_by("-number").values("number", "ask_id").first() or {"number": 0, "ask_id": 0}
-    messages = heard.get(run, firm.pk, newest["number"])
-    if messages is None:
-        messages = [json.loads(content) for content in stored.order_by("number").values_list("content", flat=True)]
+    newest = ChatMessage.objects.filter(firm_id=firm.pk).order_by("-number").values("number", "ask_id").first()
+    told = heard.get(run, firm.pk, newest["number"] if newest else 0) or _told(ask, settings)
     summaries = ChatSummary.objects.filter(firm_id=firm.pk).order_by("number").values_list("first", "until", "text")
     talk = Talk(
         settings=settings,
         limits=Limits.model_validate(run.limits),
-        system=opening.system,
-        tools=json.loads(opening.tools),
-        messages=messages,
+        system=told.system,
+        tools=told.tools,
+        messages=list(told.messages),
         summaries=[Summary(*row) for row in summaries],
     )
-    if newest["ask_id"] != ask.pk:
-        last_ask = Ask.objects.filter(firm_id=firm.pk, pk__lt=ask.pk).order_by("-pk").first()
-        talk.given = _given(ask, messages, last_ask)
+    if newest is None or newest["ask_id"] != ask.pk:
+        talk.given = _given(ask, told)
     return talk
+
+
+def _told(ask: Ask, settings: ModelSettings) -> Told:
+    run, firm = ask.run, ask.firm
+    opening = Conversation.objects.filter(pk=firm.pk).first() or _opened(run, firm.pk, firm.name, firm.role, settings)
+    contents = ChatMessage.objects.filter(firm_id=firm.pk).order_by("number").values_list("content", flat=True)
+    last_ask = Ask.objects.filter(firm_id=firm.pk, pk__lt=ask.pk).order_by("-pk").first()
+    messages = [json.loads(content) for content in contents]
+    return Told(opening.system, json.loads(opening.tools), messages, last_ask.flags if last_ask else [])
 
 
 def _opened(run: Run, firm_key: int, name: str, role: str, settings: ModelSettings) -> Conversation:
@@ -258,9 +273,10 @@ def _opened(run: Run, firm_key: int, name: str, role: str, settings: ModelSettin
     return opening
 
 
-def _given(ask: Ask, messages: list[Message], last_ask: Ask | None) -> list[Message]:
-    last_answer = messages[-1] if messages and messages[-1]["role"] == "assistant" else None
-    note = "only the first of your calls was used" if last_ask and SEVERAL_CALLS in last_ask.flags else ""
+def _given(ask: Ask, told: Told) -> list[Message]:
+    last = told.messages[-1] if told.messages else None
+    last_answer = last if last and last["role"] == "assistant" else None
+    note = "only the first of your calls was used" if SEVERAL_CALLS in told.flags else ""
     return messages_given(Given(**json.loads(ask.given)), last_answer, note)
 
 
@@ -467,14 +483,14 @@ def keep(ask: Ask, talk: Talk, holder: str, added: list[Message], call: Call | N
             ask.reserved_micros, ask.trouble, ask.trouble_since = 0, "", None
             if answer:
                 _answer(ask, answer)
-            ask.save()
+            ask.save(update_fields=KEEP_FIELDS)
     except Elsewhere:
         if call:
             call.save()
         raise
     talk.messages += messages
     talk.given = []
-    heard.put(ask.run, ask.firm_id, talk.messages)
+    heard.put(ask.run, ask.firm_id, Told(talk.system, talk.tools, list(talk.messages), answer.flags if answer else []))
 
 
 def _add_messages(ask: Ask, first_number: int, messages: list[Message]) -> None:

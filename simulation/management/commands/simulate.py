@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentParser
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from simulation.experiments import (
     start_experiment,
     summary_of,
 )
+from simulation.interrupt import Interrupted, interrupts_noted
 from simulation.lease import holder_name
 from simulation.models import Run
 from simulation.players.registry import PlayersError
@@ -170,10 +172,13 @@ class Command(BaseCommand):
 
     def _play(self, run: Run) -> Run:
         holder = holder_name()
+        if run.model_settings:
+            raise CommandError(f"models play in run {run.pk}; they need the workers of the site: resume it on its page")
         leased = self._hold(run, holder)
         try:
-            return self._play_to_the_end(leased, holder)
-        except KeyboardInterrupt:
+            with interrupts_noted() as obey_interrupt:
+                return self._play_to_the_end(leased, holder, obey_interrupt)
+        except Interrupted:
             control.pause_run(run.pk, "interrupted at the keyboard")
             self.stderr.write(f"\nInterrupted. Go on with: python manage.py simulate --resume {run.pk}")
             sys.exit(130)
@@ -182,11 +187,12 @@ class Command(BaseCommand):
         except runner.LeaseLost as error:
             raise CommandError(f"stopped playing: {error}") from None
 
-    def _play_to_the_end(self, run: Run, holder: str) -> Run:
+    def _play_to_the_end(self, run: Run, holder: str, obey_interrupt: Callable[[], None]) -> Run:
         game = runner.load_game(run)
         with tqdm(total=run.days, unit="day", initial=run.day, desc=f"run {run.pk}", disable=None, leave=False) as bar:
 
             def show_day(world: World) -> None:
+                obey_interrupt()
                 if world.day != bar.n:
                     bar.update(world.day - bar.n)
 

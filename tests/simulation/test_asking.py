@@ -186,6 +186,14 @@ def test_a_raised_budget_lets_the_run_go_on(server: RunningServer) -> None:
     assert play(run).status == Run.Status.FINISHED
 
 
+def test_simulate_leaves_a_run_of_models_to_the_workers(server: RunningServer) -> None:
+    run = started({"roaster_A": model(server, "policy-passive")}, days=1)
+    with pytest.raises(CommandError, match="they need the workers of the site"):
+        call_command("simulate", resume=run.pk)
+    run.refresh_from_db()
+    assert run.status == Run.Status.RUNNING
+
+
 def test_a_budget_without_a_price_refuses_to_start(server: RunningServer) -> None:
     with pytest.raises(control.NotPossible, match="no price is known for openai/policy-passive"):
         started({"roaster_A": model(server, "policy-passive")}, limits=Limits(budget_usd=1))

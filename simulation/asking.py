@@ -135,7 +135,6 @@ class Talk:
     messages: list[Message]
     summaries: list[Summary]
     given: list[Message] = field(default_factory=list)
-    turn_calls: int = 0
 
     @property
     def tool_names(self) -> list[str]:

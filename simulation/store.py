@@ -21,6 +21,7 @@ from marketplace.economy.economy import MINUTES_PER_DAY, Event
 from marketplace.economy.firm import Firm
 from marketplace.economy.ledger import Transfer
 from marketplace.economy.mail import Message
+from marketplace.economy.money import usd
 from marketplace.economy.production import Batch
 from marketplace.economy.retail import ConsumerSale
 from marketplace.economy.trading import Deal, Listing, Offer
@@ -79,7 +80,7 @@ class RunRows:
             firm.score_micros,
             -balances[ledger.REVENUE],
             json_text({item: held.quantity_kg for item, held in firm.holdings.items() if held.quantity_kg}),
-            json_text({item: price_micros / 1_000_000 for item, price_micros in firm.shelf.items()}),
+            json_text({item: usd(price_micros) for item, price_micros in firm.shelf.items()}),
             activity.calls,
             activity.refused_calls,
             activity.idle_days,

@@ -13,7 +13,7 @@ from marketplace.economy import ledger
 from marketplace.economy.firm import Firm, Holding
 from marketplace.economy.ledger import Transfer
 from marketplace.economy.money import micros
-from marketplace.economy.rules import ROLES, EconomyRules
+from marketplace.economy.rules import ROLES, EconomyRules, Role, RoleRules
 
 if TYPE_CHECKING:
     from marketplace.economy.credit import Invoice
@@ -56,7 +56,7 @@ def letters(index: int) -> str:
     return text
 
 
-def firm_names(rules: EconomyRules) -> list[tuple[str, str]]:
+def firm_names(rules: EconomyRules) -> list[tuple[str, Role]]:
     """(name, role) of every firm in seating order (RULES.md section 1)."""
     return [
         (f"{role}_{letters(index)}", role)
@@ -90,41 +90,32 @@ class Economy:
         self.working: dict[Batch, None] = {}
         self.firms = [self._seat_firm(seat, name, role) for seat, (name, role) in enumerate(firm_names(rules), 1)]
         self.firm_named = {firm.name: firm for firm in self.firms}
-        for firm in self.firms:
-            self._open_books(firm)
 
     @property
     def day(self) -> int:
         """The day the economy's minute falls on."""
         return self.minute // MINUTES_PER_DAY
 
-    def _seat_firm(self, seat: int, name: str, role: str) -> Firm:
-        standard = self.rules.roles[role]  # type: ignore[index]
-        own = self.rules.firms.get(name)
-
-        def value(key: str) -> Any:
-            return getattr(standard, key) if own is None or getattr(own, key) is None else getattr(own, key)
-
-        return Firm(
+    def _seat_firm(self, seat: int, name: str, role: Role) -> Firm:
+        opening = self.rules.opening_of(name, role)
+        firm = Firm(
             seat=seat,
             name=name,
             role=role,
-            storage_cap_kg=value("storage_cap_kg"),
-            opex_micros=micros(value("opex")),
-            delivery_extra_days=standard.delivery_extra_days,
+            storage_cap_kg=opening.storage_cap_kg,
+            opex_micros=micros(opening.opex),
+            delivery_extra_days=opening.delivery_extra_days,
             holdings={item: Holding() for item in self.rules.items},
-            shelf={item: micros(price) for item, price in value("prices").items()},
+            shelf={item: micros(price) for item, price in opening.prices.items()},
         )
+        self._open_books(firm, opening)
+        return firm
 
-    def _open_books(self, firm: Firm) -> None:
-        standard = self.rules.roles[firm.role]  # type: ignore[index]
-        own = self.rules.firms.get(firm.name)
-        cash = standard.cash if own is None or own.cash is None else own.cash
-        stock = standard.stock if own is None or own.stock is None else own.stock
-        self.post(firm, ledger.CASH, ledger.OPENING_EQUITY, micros(cash), "opening cash")
-        for item, opening in stock.items():
-            cost_micros = micros(opening.unit_cost) * opening.quantity_kg
-            firm.stock_in(item, opening.quantity_kg, cost_micros)
+    def _open_books(self, firm: Firm, opening: RoleRules) -> None:
+        self.post(firm, ledger.CASH, ledger.OPENING_EQUITY, micros(opening.cash), "opening cash")
+        for item, stock in opening.stock.items():
+            cost_micros = micros(stock.unit_cost) * stock.quantity_kg
+            firm.stock_in(item, stock.quantity_kg, cost_micros)
             self.post(
                 firm,
                 ledger.INVENTORY,
@@ -132,7 +123,7 @@ class Economy:
                 cost_micros,
                 "opening stock",
                 item=item,
-                quantity_kg=opening.quantity_kg,
+                quantity_kg=stock.quantity_kg,
             )
 
     def post(

@@ -147,3 +147,9 @@ class EconomyRules(Rules):
     spoilage: Fraction = 0.005
     return_window_days: Days = 14
     refund_terms_days: Days = 30
+
+    def opening_of(self, firm_name: str, role: Role) -> RoleRules:
+        """A firm's own opening position: its role's, with what differs for this firm."""
+        own = self.firms.get(firm_name)
+        differing = {} if own is None else {key: value for key, value in own if value is not None}
+        return self.roles[role].model_copy(update=differing)

@@ -11,7 +11,7 @@ same scenario, seed and decisions give the same world, and nothing else is neede
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -283,14 +283,3 @@ def _figures_of(firm: Firm) -> dict[str, Any]:
         "committed_kg": position.committed_kg,
         "bankrupt_day": firm.bankrupt_day,
     }
-
-
-def replay(scenario: Scenario, seed: int, decisions: Callable[[Step], Mapping[str, Decision]]) -> World:
-    """A world moved to its end, or to where `decisions` raises StopIteration for lack of any."""
-    world = World(scenario, seed)
-    try:
-        while step := world.open_step():
-            world.apply(decisions(step))
-    except StopIteration:
-        pass
-    return world

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from decimal import Decimal
-from typing import Annotated, Any, Literal, Self, cast
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -66,7 +66,7 @@ def briefing(scenario: Scenario, firm_name: str, objective: Objective) -> str:
     Raises KeyError where the scenario seats no firm of that name.
     """
     role = roles_by_firm(scenario)[firm_name]
-    own = opening_of(scenario, firm_name, role)
+    own = scenario.opening_of(firm_name, role)
     aim = {"firm": firm_name, "revenue_target": number(objective.revenue_target), "text": objective.text}
     return filled(
         "shared",
@@ -94,14 +94,7 @@ def system_prompt(scenario: Scenario, firm_name: str, objective: Objective, memo
 
 def roles_by_firm(scenario: Scenario) -> dict[str, Role]:
     """The role of every firm, in seating order."""
-    return {name: cast(Role, role) for name, role in firm_names(scenario)}
-
-
-def opening_of(scenario: Scenario, firm_name: str, role: Role) -> RoleRules:
-    """A firm's own opening position: its role's, with what differs for this firm."""
-    own = scenario.firms.get(firm_name)
-    differing = {} if own is None else {key: value for key, value in own if value is not None}
-    return scenario.roles[role].model_copy(update=differing)
+    return dict(firm_names(scenario))
 
 
 def _position(own: RoleRules) -> Values:

@@ -18,7 +18,7 @@ from marketplace.economy.rules import ROLES
 from simulation.engine.scenario import Scenario, scenario_from
 from simulation.engine.tools import tools_of
 from simulation.players import prompts
-from simulation.players.briefing import Objective, briefing, opening_of, roles_by_firm, system_prompt
+from simulation.players.briefing import Objective, briefing, roles_by_firm, system_prompt
 
 GREEN, ROASTED = "green_coffee_kg", "roasted_coffee_kg"
 FINE_GREEN, FINE_ROASTED = "green_specialty_kg", "roasted_specialty_kg"
@@ -257,7 +257,7 @@ def test_a_firm_s_own_position_is_the_one_its_books_open_with() -> None:
     of = scenario_from({"firms": {"retailer_B": {"cash": 4321.5, "stock": stock, "prices": {FINE_ROASTED: 44}}}})
     economy = Economy(of, lambda firm, reason: None)
     for name, role in roles_by_firm(of).items():
-        opening, firm = opening_of(of, name, role), economy.firm_named[name]
+        opening, firm = of.opening_of(name, role), economy.firm_named[name]
         assert (opening.cash, opening.opex) == (usd(firm.cash_micros), usd(firm.opex_micros))
         assert opening.storage_cap_kg == firm.storage_cap_kg
         assert opening.prices == {item: usd(price) for item, price in firm.shelf.items()}

@@ -13,11 +13,9 @@ NO_TOOL_CALL = "no tool call"
 SEVERAL_CALLS = "several calls"
 UNKNOWN_TOOL = "unknown tool"
 NOT_JSON = "arguments not JSON"
-REFUSED = "refused call"
 CUT = "cut at the token limit"
 DECLINED = "declined to answer"
 CLEANED = "characters cleaned"
-FLAGS = (NO_TOOL_CALL, SEVERAL_CALLS, UNKNOWN_TOOL, NOT_JSON, REFUSED, CUT, DECLINED, CLEANED)
 
 _UNSAFE = re.compile("[\0\ud800-\udfff]")
 

@@ -31,7 +31,7 @@ from simulation.engine.decision import Decision, readable
 from simulation.engine.scenario import Scenario
 from simulation.engine.tools import schemas_for
 from simulation.engine.world import World
-from simulation.lease import holder_name, is_dead
+from simulation.lease import holder_name, is_free
 from simulation.models import Ask, Call, ChatMessage, ChatSummary, Conversation, Run
 from simulation.players import briefing
 from simulation.players.llm import memory, provider
@@ -113,12 +113,6 @@ def waiting_asks(run: Run) -> Any:
     return Ask.objects.filter(
         pk__gt=key_of(run.pk, run.turns), pk__lt=key_of(run.pk + 1, 0), answered_at__isnull=True
     ).order_by("pk")
-
-
-def is_free(ask: Ask, now: datetime) -> bool:
-    """Whether a waiting turn may be put to its model now: nobody else does, and no pause is to be kept."""
-    is_held = ask.lease_until is not None and ask.lease_until > now and not is_dead(ask.lease_owner)
-    return not is_held and (ask.not_before is None or ask.not_before <= now)
 
 
 # Asking.

@@ -4,13 +4,28 @@ from __future__ import annotations
 
 import os
 import socket
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cache
 from itertools import count
 from pathlib import Path
+from typing import Protocol
 
 LEASE = timedelta(seconds=20)
 _holders = count(1)
+
+
+class Leased(Protocol):
+    """A row that one holder at a time works on: a run, or a turn put to a model."""
+
+    lease_owner: str
+    lease_until: datetime | None
+    not_before: datetime | None
+
+
+def is_free(row: Leased, now: datetime) -> bool:
+    """Whether a row is due and nobody who could still be alive holds it."""
+    is_held = row.lease_until is not None and row.lease_until > now and not is_dead(row.lease_owner)
+    return not is_held and (row.not_before is None or row.not_before <= now)
 
 
 @cache

@@ -20,7 +20,7 @@ from simulation import announce, asking
 from simulation.engine.decision import Decision
 from simulation.engine.scenario import Scenario
 from simulation.engine.world import World
-from simulation.lease import LEASE, holder_name, is_dead
+from simulation.lease import LEASE, holder_name, is_free
 from simulation.models import Run
 from simulation.players.base import Player
 from simulation.players.registry import scripts_for
@@ -96,12 +96,6 @@ def load_game(run: Run) -> Game:
     projection.skip_saved()
     players = players or scripts_for(world.scenario, run.players)
     return Game(run.pk, run.created_at, world, projection, players, run.players, world.steps)
-
-
-def is_free(run: Run, now: datetime) -> bool:
-    """Whether a running run is due and nobody who could still be alive holds it."""
-    is_held = run.lease_until is not None and run.lease_until > now and not is_dead(run.lease_owner)
-    return not is_held and (run.not_before is None or run.not_before <= now)
 
 
 def take_lease(run_id: int, holder: str) -> Run | None:

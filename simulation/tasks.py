@@ -8,6 +8,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from simulation import announce, asking, control, runner
+from simulation.lease import is_free
 from simulation.models import Run
 
 SECONDS_PER_TASK = 2.0
@@ -34,7 +35,7 @@ def sweep() -> None:
     """Finds every run that should be moving and is not: its doorbell was lost, or its worker died."""
     now = timezone.now()
     for run in Run.objects.filter(status=Run.Status.RUNNING).defer("scenario"):
-        if runner.is_free(run, now):
+        if is_free(run, now):
             announce.ring(run.pk)
     for run_id in Run.objects.filter(status=Run.Status.PAUSED, resume_at__lte=now).values_list("pk", flat=True):
         with suppress(control.NotPossible):

@@ -14,18 +14,16 @@ from typing import Any, NamedTuple
 from django.db.models import Q
 
 from simulation.models import Ask, Call, ChatMessage, ChatSummary, Conversation, Run
-from simulation.players.llm.answer import SEVERAL_CALLS
 from simulation.players.llm.conversation import (
-    Given,
     Message,
     Summary,
-    messages_given,
+    compaction_of,
     middle_to_summarise,
     request_for_summary,
     window,
 )
 from simulation.players.llm.settings import Context
-from simulation.players.prompts import filled
+from simulation.talks import messages_for
 
 MOST_GIVEN = 2
 """Messages that put a turn to a model: a result and an observation."""
@@ -84,7 +82,8 @@ def _sent_for_decision(run: Run, call: Call, opening: Conversation) -> Sent:
     count = call.messages_before - (row.until - row.first if row else 0)
     sent = [*earlier, *_own_sent(call, earlier, own, count - len(earlier))]
     summary = Summary(row.first, row.first, row.text) if row else None  # its middle was not even read
-    messages = window(opening.system, [each.message for each in sent], summary, context)
+    compaction = compaction_of(opening.compaction)
+    messages = window(opening.system, [each.message for each in sent], summary, context, compaction)
     return Sent(_placed(call, messages, sent), json.loads(opening.tools), _length(row, sent), row)
 
 
@@ -125,9 +124,10 @@ def _own_sent(call: Call, earlier: list[Kept], own: list[Kept], count: int) -> l
 def _given_now(call: Call, earlier: list[Kept]) -> list[Message]:
     """What a turn that is not answered yet gives its model; the answer will store it."""
     before = Ask.objects.filter(firm_id=call.firm_id, pk__lt=call.ask_id).order_by("-pk").first()
-    last = earlier[-1].message if earlier and earlier[-1].message["role"] == "assistant" else None
-    note = "only the first of your calls was used" if before and SEVERAL_CALLS in before.flags else ""
-    return messages_given(Given(**json.loads(call.ask.given)), last, note)
+    last_asked = earlier[-1].ask_id if earlier else 0
+    is_next = last_asked == (before.pk if before else 0)
+    messages, flags = [each.message for each in earlier], before.flags if before else []
+    return messages_for(call.ask, messages, flags, None if is_next else last_asked)
 
 
 def _placed(call: Call, messages: list[Message], kept: list[Kept]) -> list[SentMessage]:
@@ -151,5 +151,5 @@ def _sent_for_summary(run: Run, call: Call, opening: Conversation) -> Sent:
     first, until = middle_to_summarise(stored, context_of(run, call.firm.name)) or (0, len(stored))
     old = _summary(call, call.summaries_before)
     told = [{"role": "user", "content": old.text}, *stored[old.until : until]] if old else stored[first:until]
-    messages = request_for_summary(opening.system, told, filled("compaction", {}))
+    messages = request_for_summary(opening.system, told, compaction_of(opening.compaction))
     return Sent([SentMessage(message, 0, None, is_new=False) for message in messages], [], len(stored), old)

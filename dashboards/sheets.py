@@ -5,19 +5,11 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any
 
 from django.http import HttpResponse
 
-# A cell that begins with one of these is a formula to a spreadsheet, and a formula can call out to the network.
-FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
-
-
-def safe_cell(value: Any) -> Any:
-    """A number as it is; text with an apostrophe before anything a spreadsheet would calculate."""
-    if isinstance(value, str) and value.lstrip(" \ufeff").startswith(FORMULA_STARTS):
-        return f"'{value}"
-    return value
+from simulation.cells import safe_cell
 
 
 def csv_text(rows: Iterable[Iterable[Any]]) -> str:

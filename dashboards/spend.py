@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
-from django.views.decorators.http import require_safe
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
 
 from dashboards.access import staff_only
 from dashboards.colours import FirmStyle, style_of
 from dashboards.sheets import csv_response
 from dashboards.snapshot import firms_of
+from dashboards.spend_form import BudgetsForm
 from dashboards.spend_words import percent_of_budget, range_text, reasons_of, spent_text, uncertainty_of, warning_of
 from dashboards.words import number_text
 from marketplace.economy.money import usd
 from marketplace.models import Firm
 from marketplace.rows import number_of
+from simulation.budgets import change_budgets
+from simulation.control import NotPossible
 from simulation.models import Call, Run
 from simulation.spend import DaySpend, Spend, forecast_of, spend_by_day, spend_by_firm, total_of, under_way_micros
 
@@ -49,10 +53,40 @@ class SpendLine(NamedTuple):
 def spend_page(request: HttpRequest, run_id: int) -> HttpResponse:
     """What a run's models cost: by firm, by day, and in all."""
     run = get_object_or_404(Run, pk=run_id)
+    return render_spend(request, run, BudgetsForm(run))
+
+
+@require_POST
+@staff_only
+def budgets(request: HttpRequest, run_id: int) -> HttpResponse:
+    """Changes a run's budgets; a form that is refused is shown again with what is wrong."""
+    run = get_object_or_404(Run, pk=run_id)
+    form = BudgetsForm(run, request.POST)
+    if not form.is_valid() or not changed_budgets(run, form):
+        return render_spend(request, run, form, status=422)
+    is_stopped = run.status == Run.Status.PAUSED and run.paused_by == Run.PausedBy.BUDGET
+    then = " The run still rests: resume it on its own page." if is_stopped else ""
+    messages.success(request, f"The budgets are set.{then}")
+    return redirect("dashboards:spend", run.pk)
+
+
+def changed_budgets(run: Run, form: BudgetsForm) -> bool:
+    """Whether a valid form's budgets could be set; if not, the form says why."""
+    try:
+        change_budgets(run.pk, run_budgets=form.run_budgets(), firm_budgets=form.firm_budgets())
+    except NotPossible as refusal:
+        form.add_error(None, str(refusal))
+        return False
+    return True
+
+
+def render_spend(request: HttpRequest, run: Run, form: BudgetsForm, status: int = 200) -> HttpResponse:
+    """The page, with its form as it is. Four queries."""
     days, firms = spend_by_day(run), spend_by_firm(run)
     total, forecast = total_of(firms.values()), forecast_of(run, days)
     context = {
         "run": run,
+        "form": form,
         "total": total,
         "budget_usd": run.limits.get("budget_usd"),
         "day_budget_usd": run.limits.get("day_budget_usd"),
@@ -67,7 +101,7 @@ def spend_page(request: HttpRequest, run_id: int) -> HttpResponse:
         "firm_lines": firm_lines(run, firms),
         "day_lines": day_lines(days),
     }
-    return render(request, "dashboards/spend.html", context)
+    return render(request, "dashboards/spend.html", context, status=status)
 
 
 def firm_lines(run: Run, spends: Mapping[int, Spend]) -> list[SpendLine]:

@@ -17,6 +17,7 @@ urlpatterns: list[URLPattern] = [
     path("runs/<run_id:run_id>/days/<slug:measure>/", run_page.days, name="days"),
     path("runs/<run_id:run_id>/days.csv", run_page.days_csv, name="days_csv"),
     path("runs/<run_id:run_id>/spend/", spend.spend_page, name="spend"),
+    path("runs/<run_id:run_id>/budgets/", spend.budgets, name="budgets"),
     path("runs/<run_id:run_id>/calls.csv", spend.calls_csv, name="calls_csv"),
     path("runs/<run_id:run_id>/calls/<number:call_id>/", turn_page.call_page, name="call"),
     path("runs/<run_id:run_id>/calls/<number:call_id>/request.json", turn_page.call_json, name="call_json"),

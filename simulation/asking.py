@@ -1,9 +1,9 @@
-"""Putting a turn to a language model and keeping what comes of it: one request, one attempt, one row, whatever happens.
+"""Putting turns to language models and keeping what comes of it: one request, one attempt, one row, whatever happens.
 
-A turn that waits for an answer is an `Ask`. A worker claims it by a lease, after the budgets have allowed the most its
-call can cost; speaks to the provider with no transaction open; then writes the call's row and, if the turn still waits,
-its answer. Whoever stores the last answer of a step calls for the run to be moved on. The database alone says what is
-to be done: a lost task is found again by the sweep.
+A turn that waits for an answer is an `Ask`. A worker claims the waiting turns of a step by leases, after the budgets
+have allowed the most their calls can cost; speaks to the providers, all at once and with no transaction open; then
+writes each call's row and, if the turn still waits, its answer. Whoever stores the last answer of a step moves the run
+on. The database alone says what is to be done: a lost task is found again by the sweep.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import json
 import logging
 import random
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
@@ -23,42 +24,33 @@ from django.db.models import Q, Sum
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from marketplace.economy.economy import MINUTES_PER_DAY, firm_names
+from marketplace.economy.economy import MINUTES_PER_DAY
 from marketplace.economy.money import micros, usd
 from marketplace.rows import in_run, key_of
 from simulation import announce, status
 from simulation.engine.decision import Decision, readable
-from simulation.engine.scenario import Scenario
-from simulation.engine.tools import schemas_for
 from simulation.engine.world import World
 from simulation.lease import holder_name, is_free
-from simulation.models import Ask, Call, ChatMessage, ChatSummary, Conversation, Run
-from simulation.players import briefing
+from simulation.models import Ask, Call, ChatMessage, ChatSummary, Run
 from simulation.players.llm import memory, provider
-from simulation.players.llm.answer import SEVERAL_CALLS, Answer, read_answer
+from simulation.players.llm.answer import Answer, read_answer
 from simulation.players.llm.conversation import (
-    Given,
     Message,
     Summary,
-    messages_given,
     middle_to_summarise,
     request_for_summary,
     text_of,
     tokens_at_most,
-    window,
 )
 from simulation.players.llm.prices import most_micros, prices_of
 from simulation.players.llm.provider import PASSING, ProviderError, Reply
-from simulation.players.llm.settings import Limits, ModelSettings
-from simulation.players.prompts import filled
+from simulation.players.llm.settings import Limits
+from simulation.players.registry import MODEL
+from simulation.talks import Talk, carried_on, heard, load_talks, summarised
 
 log = logging.getLogger(__name__)
 
 REQUESTS_PER_TURN = 8
-CONVERSATIONS_KEPT = 200
-CLAIM_FIELDS = ["answered_at", "attempts", "lease_owner", "lease_until", "not_before", "reserved_micros"]
-ANSWER_FIELDS = ["tool", "arguments", "rationale", "flags", "answered_at", "lease_owner", "lease_until"]
-KEEP_FIELDS = ["reserved_micros", "trouble", "trouble_since", *ANSWER_FIELDS]
 LONGEST_PAUSE_SECONDS = 120
 GRACE = timedelta(seconds=30)
 
@@ -66,8 +58,15 @@ GRACE = timedelta(seconds=30)
 # Opening turns, and reading their answers: called by the runner.
 
 
+class Answered(NamedTuple):
+    """A decision from outside, and who made it; empty: the firm's own kind of player."""
+
+    decision: Decision
+    by: str
+
+
 def open_asks(run: Run, world: World, names: Iterable[str]) -> None:
-    """Writes a waiting turn for each firm of the open step that a model plays. Wants the run's transaction."""
+    """Writes a waiting turn for each of these firms of the open step. Wants the run's transaction."""
     step = world.open_step()
     if step is None:
         return
@@ -83,29 +82,32 @@ def open_asks(run: Run, world: World, names: Iterable[str]) -> None:
                 step=step.number,
                 minute=step.minute,
                 day=step.minute // MINUTES_PER_DAY,
+                firm_turn=world.seats[name].turns + 1,
                 given=json.dumps({"result": view.result, "observation": view.observation}),
             )
             asks.append(ask)
     Ask.objects.bulk_create(asks, ignore_conflicts=True)
 
 
-def answers_of(run_id: int, world: World) -> dict[str, Decision]:
+def answers_of(run_id: int, world: World) -> dict[str, Answered]:
     """The answers stored so far for the open step, by firm."""
     names = {key_of(run_id, firm.seat): firm.name for firm in world.economy.firms}
     first = key_of(run_id, world.turns + 1)
     stored = Ask.objects.filter(pk__gte=first, pk__lt=first + len(names), answered_at__isnull=False)
+    values = stored.values_list("firm_id", "tool", "arguments", "rationale", "decided_by")
     return {
-        names[firm_id]: Decision(tool, json.loads(arguments), rationale)
-        for firm_id, tool, arguments, rationale in stored.values_list("firm_id", "tool", "arguments", "rationale")
+        names[firm_id]: Answered(Decision(tool, json.loads(arguments), rationale), by)
+        for firm_id, tool, arguments, rationale, by in values
     }
 
 
-def call_models(run: Run) -> None:
-    """After commit: calls a worker for every turn of the run that waits and that nobody is asking about."""
+def call_models(run: Run, asks: Iterable[Ask]) -> None:
+    """After commit: calls a worker for those of these turns that nobody is asking a model about."""
     now = timezone.now()
-    for ask in waiting_asks(run):
-        if is_free(ask, now):
-            announce.ring_ask(ask.pk)
+    free = [ask for ask in asks if is_free(ask, now)]
+    for ask in free:
+        ask.run = run
+    announce.ring_asks(free)
 
 
 def waiting_asks(run: Run) -> Any:
@@ -115,64 +117,13 @@ def waiting_asks(run: Run) -> Any:
     ).order_by("pk")
 
 
+def asks_of(ask_ids: Iterable[int]) -> list[Ask]:
+    """The turns with these keys that still wait, with their run and firm."""
+    asks = Ask.objects.filter(pk__in=ask_ids, answered_at__isnull=True).select_related("run", "firm").order_by("pk")
+    return list(asks.defer("run__scenario"))
+
+
 # Asking.
-
-
-@dataclass
-class Talk:
-    """A firm's conversation as a worker has it in hand for one turn."""
-
-    settings: ModelSettings
-    limits: Limits
-    system: str
-    tools: list[dict[str, Any]]
-    messages: list[Message]
-    summaries: list[Summary]
-    given: list[Message] = field(default_factory=list)
-
-    @property
-    def tool_names(self) -> list[str]:
-        """What the model may call."""
-        return [tool["name"] for tool in self.tools]
-
-    def to_send(self) -> list[Message]:
-        """The request that puts the turn to the model."""
-        summary = self.summaries[-1] if self.summaries else None
-        return window(self.system, [*self.messages, *self.given], summary, self.settings.context)
-
-
-class Told(NamedTuple):
-    """What of a conversation stays from turn to turn: how it opened, all that was said, and the last answer's flags."""
-
-    system: str
-    tools: list[dict[str, Any]]
-    messages: list[Message]
-    flags: list[str]
-
-
-class Heard:
-    """Conversations as this process last stored them, so that a long one is not read and parsed again at every turn."""
-
-    def __init__(self) -> None:
-        self._kept: dict[tuple[int, datetime], Told] = {}
-        self._lock = threading.Lock()
-
-    def get(self, run: Run, firm_id: int, length: int) -> Told | None:
-        """A firm's conversation, if this process knows all its messages that are stored."""
-        with self._lock:
-            told = self._kept.get((firm_id, run.created_at))
-        return told if told is not None and len(told.messages) == length else None
-
-    def put(self, run: Run, firm_id: int, told: Told) -> None:
-        """Keeps a firm's conversation; the longest unused makes room."""
-        with self._lock:
-            self._kept.pop((firm_id, run.created_at), None)
-            self._kept[firm_id, run.created_at] = told
-            while len(self._kept) > CONVERSATIONS_KEPT:
-                self._kept.pop(next(iter(self._kept)))
-
-
-heard = Heard()
 
 # SQLite lets one write at a time and has the others sleep; threads of one process had better queue.
 _writing = threading.Lock()
@@ -186,304 +137,374 @@ def writing() -> Iterator[None]:
 
 
 class Elsewhere(Exception):
-    """The turn is answered, held by another, or its run does not move: nothing to do here."""
+    """The turn was answered by another meanwhile, or is another's to answer."""
 
 
-def ask_model(ask_id: int) -> int | None:
-    """Puts a waiting turn to its model until it is answered, or cannot be for now. Safe to call at any time, twice.
+class Request(NamedTuple):
+    """What is sent to a model next: for a decision, or for a summary of the messages of its middle."""
 
-    Returns the run's id when this was the last answer that its step waited for: the run is to be moved on.
+    messages: list[Message]
+    tools: list[dict[str, Any]]
+    middle: tuple[int, int] | None
+    most_micros: int | None
+
+
+@dataclass
+class Exchange:
+    """A turn in a worker's hands, from its claim until it is answered or left."""
+
+    ask: Ask
+    talk: Talk
+    holder: str
+    request: Request
+    requests: int = 0
+    is_to_shorten: bool = False
+    was_shortened: bool = False
+    began: datetime = field(default_factory=timezone.now)
+
+
+def ask_models(asks: Sequence[Ask]) -> int | None:
+    """Puts waiting turns of one step to their models, all at once, until each is answered or cannot be for now.
+
+    Safe to call at any time, twice. Returns the run's id when its step waits for no other answer: it is to be moved on.
     """
-    holder = holder_name()
+    exchanges = ready = exchanges_of(asks)
+    under_way: dict[Future[Reply], Exchange] = {}
+    while ready or under_way:
+        with others_left_alone():
+            under_way |= {send(exchange): exchange for exchange in claim(ready)}
+        done, _ = wait(under_way, return_when=FIRST_COMPLETED)
+        ready = []
+        for future in done:
+            exchange = under_way.pop(future)
+            with others_left_alone():
+                if receive(exchange, future):
+                    ready.append(exchange)
+    return _run_to_move([exchange.ask for exchange in exchanges])
+
+
+@contextmanager
+def others_left_alone() -> Iterator[None]:
+    """What goes wrong with one turn must not lose the answers to others, which are paid for."""
     try:
-        ask = Ask.objects.select_related("run", "firm").get(pk=ask_id)
-        talk = load_talk(ask)
-        shortened = False
-        for _ in range(REQUESTS_PER_TURN):
-            try:
-                if _is_too_long(ask, talk):
-                    summarise(ask, talk, holder)
-                if decide(ask, talk, holder):
-                    return _run_to_move(ask)
-            except ProviderError as error:
-                if error.trouble != "context" or shortened:
-                    raise
-                shortened = True
-                summarise(ask, talk, holder)
-        silence = read_answer({}, "stop", talk.tool_names)  # it never got beyond its own notes
-        keep(ask, talk, holder, [silence.message], None, silence)
-        return _run_to_move(ask)
-    except (Elsewhere, Ask.DoesNotExist) as reason:
-        log.info("ask %s left alone: %s", ask_id, reason)
-    except ProviderError as error:
-        note_trouble(ask, holder, talk.limits, error)
-    return None
+        yield
+    except Exception:
+        log.exception("a turn is left until its lease is over")
 
 
-def _run_to_move(ask: Ask) -> int | None:
-    others = Ask.objects.filter(**in_run(ask.run_id), step=ask.step, answered_at__isnull=True)
-    return None if others.exists() else ask.run_id
+def _run_to_move(asks: list[Ask]) -> int | None:
+    answered = [ask for ask in asks if ask.answered_at]
+    if not answered:
+        return None
+    run: Run = answered[0].run
+    if len(answered) == len(run.waiting_for):
+        return run.pk
+    others = Ask.objects.filter(**in_run(run.pk), step=answered[0].step, answered_at__isnull=True)
+    return None if others.exists() else run.pk
 
 
-def load_talk(ask: Ask) -> Talk:
-    """Reads what a firm's model has been told and has said so far; opens the conversation if this is its first turn."""
-    run, firm = ask.run, ask.firm
-    settings = ModelSettings.model_validate(run.model_settings[firm.name])
-    newest = ChatMessage.objects.filter(firm_id=firm.pk).order_by("-number").values("number", "ask_id").first()
-    told = heard.get(run, firm.pk, newest["number"] if newest else 0) or _told(ask, settings)
-    summaries = ChatSummary.objects.filter(firm_id=firm.pk).order_by("number").values_list("first", "until", "text")
-    talk = Talk(
-        settings=settings,
-        limits=Limits.model_validate(run.limits),
-        system=told.system,
-        tools=told.tools,
-        messages=list(told.messages),
-        summaries=[Summary(*row) for row in summaries],
-    )
-    if newest is None or newest["ask_id"] != ask.pk:
-        talk.given = _given(ask, told)
-    return talk
+def exchanges_of(asks: Sequence[Ask]) -> list[Exchange]:
+    """Turns of one step, each with its conversation and what is to be sent first; none if their run does not move."""
+    if not asks or asks[0].run.status != Run.Status.RUNNING:
+        return []
+    holder, talks = holder_name(), load_talks(asks[0].run, asks)
+    return [Exchange(ask, talks[ask.pk], holder, next_request(talks[ask.pk])) for ask in asks]
 
 
-def _told(ask: Ask, settings: ModelSettings) -> Told:
-    run, firm = ask.run, ask.firm
-    opening = Conversation.objects.filter(pk=firm.pk).first() or _opened(run, firm.pk, firm.name, firm.role, settings)
-    contents = ChatMessage.objects.filter(firm_id=firm.pk).order_by("number").values_list("content", flat=True)
-    last_ask = Ask.objects.filter(firm_id=firm.pk, pk__lt=ask.pk).order_by("-pk").first()
-    messages = [json.loads(content) for content in contents]
-    return Told(opening.system, json.loads(opening.tools), messages, last_ask.flags if last_ask else [])
-
-
-def _opened(run: Run, firm_key: int, name: str, role: str, settings: ModelSettings) -> Conversation:
-    scenario = Scenario.model_validate(run.scenario)
-    tools = schemas_for(name, role, scenario, [each for each, _ in firm_names(scenario)])
-    if settings.memory_tools:
-        tools += memory.TOOLS
-    system = briefing.system_prompt(scenario, name, settings.objective, memory_tools=settings.memory_tools)
-    opening, _ = Conversation.objects.get_or_create(
-        pk=firm_key, defaults={"run": run, "firm_id": firm_key, "system": system, "tools": json.dumps(tools)}
-    )
-    return opening
-
-
-def _given(ask: Ask, told: Told) -> list[Message]:
-    last = told.messages[-1] if told.messages else None
-    last_answer = last if last and last["role"] == "assistant" else None
-    note = "only the first of your calls was used" if SEVERAL_CALLS in told.flags else ""
-    return messages_given(Given(**json.loads(ask.given)), last_answer, note)
-
-
-def _is_too_long(ask: Ask, talk: Talk) -> bool:
-    """Whether the provider counted too many tokens at the last call, and no summary has been made since."""
-    context = talk.settings.context
-    if context.strategy != "summarise":
-        return False
-    if middle_to_summarise(talk.messages, context) is None:
-        return False
-    last = Call.objects.filter(ask__firm_id=ask.firm_id, purpose=Call.Purpose.DECIDE, outcome=Call.Outcome.USED)
-    last_call = last.order_by("-pk").values("input_tokens", "summaries_before").first()
-    return (
-        last_call is not None
-        and last_call["input_tokens"] > context.limit_tokens
-        and last_call["summaries_before"] == len(talk.summaries)
-    )
-
-
-def summarise(ask: Ask, talk: Talk, holder: str) -> None:
-    """Has the model summarise the middle of its conversation, which from then on is sent in its place."""
-    middle = middle_to_summarise(talk.messages, talk.settings.context)
-    if middle is None:
-        raise ProviderError("request", "the conversation is too long for the model, and too short to be summarised")
-    first, until = middle
-    old = talk.summaries[-1] if talk.summaries else None
-    told = talk.messages[first:until]
-    if old:
-        told = [{"role": "user", "content": old.text}, *talk.messages[old.until : until]]
-    messages = request_for_summary(talk.system, told, filled("compaction", {}))
-    reply, call = _request(ask, talk, holder, messages, [], Call.Purpose.SUMMARISE)
-    text = str(reply.message.get("content") or "").strip()
-    if not text:
-        call.save()
-        raise ProviderError(PASSING, "the model returned an empty summary")
-    summary = Summary(first, until, text)
-    try:
-        with writing():
-            _hold(ask, holder)
-            call.outcome = Call.Outcome.USED
-            call.save()
-            ChatSummary.objects.create(
-                run_id=ask.run_id, firm_id=ask.firm_id, number=len(talk.summaries) + 1, ask=ask, **asdict(summary)
-            )
-    except Elsewhere:
-        call.save()
-        raise
-    talk.summaries.append(summary)
-
-
-def decide(ask: Ask, talk: Talk, holder: str) -> bool:
-    """One request for a decision. False when the model used a tool of its own memory, and is to be asked on."""
-    reply, call = _request(ask, talk, holder, talk.to_send(), talk.tools, Call.Purpose.DECIDE)
-    answer = read_answer(reply.message, reply.finish_reason, talk.tool_names)
-    if answer.decision.tool in memory.NAMES and talk.settings.memory_tools:
-        notes = memory.memory_of(talk.messages)
-        result = notes.call(answer.decision.tool, answer.decision.arguments)
-        told = {"role": "tool", "tool_call_id": answer.message["tool_calls"][0]["id"], "content": text_of(result)}
-        keep(ask, talk, holder, [answer.message, told], call, None)
-        return False
-    keep(ask, talk, holder, [answer.message], call, answer)
-    return True
+def next_request(talk: Talk, *, is_to_shorten: bool = False) -> Request:
+    """What a model is to be sent. Raises ProviderError where a conversation is to be shortened and cannot be."""
+    if is_to_shorten or talk.is_too_long():
+        middle = middle_to_summarise(talk.told.messages, talk.settings.context)
+        if middle is None:
+            raise ProviderError("request", "the conversation is too long for the model, and too short to be summarised")
+        return _request(talk, _messages_for_summary(talk, *middle), [], middle)
+    return _request(talk, talk.to_send(), talk.told.tools)
 
 
 def _request(
-    ask: Ask, talk: Talk, holder: str, messages: list[Message], tools: list[dict[str, Any]], purpose: Call.Purpose
-) -> tuple[Reply, Call]:
-    """One attempt: claimed and reserved before, its row written after, whatever it brought. Raises ProviderError."""
-    most = _most_micros(talk.settings, messages, tools)
-    claim(ask, talk, holder, most)
-    call = Call(
-        run_id=ask.run_id,
-        firm_id=ask.firm_id,
-        ask=ask,
-        day=ask.day,
-        purpose=purpose,
-        attempt=ask.attempts,
-        model_asked=talk.settings.model,
-        messages_before=len(talk.messages) + len(talk.given),
-        summaries_before=len(talk.summaries),
-        outcome=Call.Outcome.UNUSED,
-        latency_ms=0,
-    )
-    began = timezone.now()
-    try:
-        reply = provider.ask(talk.settings, messages, tools)
-    except ProviderError as error:
-        call.outcome, call.error = Call.Outcome.FAILED, str(error)
-        # An attempt that timed out may be billed all the same; one that was turned away is not.
-        call.most_micros = most if error.may_be_billed else 0
-        call.latency_ms = int((timezone.now() - began).total_seconds() * 1000)
-        _save_call(ask, call)
-        raise
-    call.model_answered, call.finish_reason = reply.model[:200], reply.finish_reason[:40]
-    call.input_tokens, call.output_tokens = reply.usage.input, reply.usage.output
-    call.cached_tokens, call.reasoning_tokens = reply.usage.cached, reply.usage.reasoning
-    call.cost_micros, call.latency_ms, call.raw = reply.cost_micros, reply.latency_ms, reply.raw
-    call.most_micros = most if reply.cost_micros is None else reply.cost_micros
-    return reply, call
-
-
-def _save_call(ask: Ask, call: Call) -> None:
-    with writing():
-        call.save()
-        Ask.objects.filter(pk=ask.pk).update(reserved_micros=0)
-
-
-def _most_micros(settings: ModelSettings, messages: list[Message], tools: list[dict[str, Any]]) -> int | None:
-    prices = prices_of(settings)
+    talk: Talk, messages: list[Message], tools: list[dict[str, Any]], middle: tuple[int, int] | None = None
+) -> Request:
+    prices = prices_of(talk.settings)
     if prices is None:
-        return None
-    return most_micros(prices, tokens_at_most(messages, tools), settings.max_output_tokens)
+        return Request(messages, tools, middle, None)
+    tokens = tokens_at_most(messages, talk.told.tools_bytes if tools else 0)
+    most = most_micros(prices, tokens, talk.settings.max_output_tokens)
+    return Request(messages, tools, middle, most)
 
 
-def claim(ask: Ask, talk: Talk, holder: str, most: int | None) -> None:
-    """Takes the turn for one attempt, if it still waits and the budgets allow the most the attempt can cost."""
-    now = timezone.now()
+def _messages_for_summary(talk: Talk, first: int, until: int) -> list[Message]:
+    """The middle of the conversation, of which an older summary may stand for a part, and the wish for a summary."""
+    told = talk.told
+    middle = told.messages[first:until]
+    if told.summaries:
+        old = told.summaries[-1]
+        middle = [{"role": "user", "content": old.text}, *told.messages[old.until : until]]
+    return request_for_summary(told.system, middle, told.compaction)
+
+
+def send(exchange: Exchange) -> Future[Reply]:
+    """One attempt at a claimed turn."""
+    exchange.requests += 1
+    exchange.began = timezone.now()
+    return provider.start(exchange.talk.settings, exchange.request.messages, exchange.request.tools)
+
+
+def receive(exchange: Exchange, future: Future[Reply]) -> bool:
+    """Keeps what an attempt brought, whatever it is. Returns whether the turn is to be asked on, with a new request."""
+    try:
+        is_to_go_on = _receive(exchange, future)
+        if is_to_go_on:
+            exchange.request = next_request(exchange.talk, is_to_shorten=exchange.is_to_shorten)
+    except Elsewhere as reason:
+        log.info("ask %s left alone: %s", exchange.ask.pk, reason)
+        return False
+    except ProviderError as error:
+        note_trouble(exchange.ask, exchange.holder, exchange.talk.limits, error)
+        return False
+    return is_to_go_on
+
+
+def _receive(exchange: Exchange, future: Future[Reply]) -> bool:
+    is_decision = exchange.request.middle is None
+    try:
+        reply = future.result()
+    except ProviderError as error:
+        _save_failed_call(exchange, error)
+        if not is_decision or error.trouble != "context" or exchange.was_shortened:
+            raise
+        exchange.is_to_shorten = exchange.was_shortened = True
+        return True
+    if is_decision:
+        return keep_decision(exchange, reply)
+    keep_summary(exchange, reply)
+    return True
+
+
+def keep_summary(exchange: Exchange, reply: Reply) -> None:
+    """Keeps a summary, which from now on is sent in the place of the messages it stands for."""
+    ask, talk, call = exchange.ask, exchange.talk, _call(exchange, reply)
+    text = str(reply.message.get("content") or "").strip()
+    if not text:
+        _save_call(call)
+        raise ProviderError(PASSING, "the model returned an empty summary")
+    assert exchange.request.middle is not None
+    summary = Summary(*exchange.request.middle, text)
+    with _kept_if_held(exchange, call, reserved_micros=0):
+        ChatSummary.objects.create(
+            run_id=ask.run_id, firm_id=ask.firm_id, number=len(talk.told.summaries) + 1, ask=ask, **asdict(summary)
+        )
+    talk.told = summarised(talk.told, summary)
+    heard.put(ask, talk.told)
+    exchange.is_to_shorten = False
+
+
+def keep_decision(exchange: Exchange, reply: Reply) -> bool:
+    """Keeps a decision. True when the model used a tool of its own memory, and is to be asked on."""
+    talk, call = exchange.talk, _call(exchange, reply)
+    answer = read_answer(reply.message, reply.finish_reason, talk.tool_names)
+    if answer.decision.tool not in memory.NAMES or not talk.settings.memory_tools:
+        keep(exchange, [answer.message], call, answer)
+        return False
+    notes = memory.memory_of(talk.told.messages)
+    result = notes.call(answer.decision.tool, answer.decision.arguments)
+    told = {"role": "tool", "tool_call_id": answer.message["tool_calls"][0]["id"], "content": text_of(result)}
+    keep(exchange, [answer.message, told], call, None)
+    if exchange.requests < REQUESTS_PER_TURN:
+        return True
+    silence = read_answer({}, "stop", talk.tool_names)  # it never got beyond its own notes
+    keep(exchange, [silence.message], None, silence)
+    return False
+
+
+# Claiming.
+
+
+def claim(exchanges: list[Exchange]) -> list[Exchange]:
+    """Takes turns for one attempt each: those that still wait, and whose attempt no budget forbids at its dearest."""
+    if not exchanges:
+        return []
+    run_id, now = exchanges[0].ask.run_id, timezone.now()
     with writing():
-        run = Run.objects.select_for_update().only("status").get(pk=ask.run_id)
-        ask.refresh_from_db(fields=CLAIM_FIELDS)
-        if run.status != Run.Status.RUNNING or ask.answered_at or (ask.lease_owner != holder and not is_free(ask, now)):
-            raise Elsewhere(f"run {run.pk} is {run.status}, the turn is answered or held by {ask.lease_owner}")
-        if ask.lease_owner != holder and ask.reserved_micros:
-            _count_lost_call(ask, talk)
-        over = budget_reached(run, ask, talk, most or 0)
-        if not over:
-            ask.lease_owner = holder
-            ask.lease_until = now + timedelta(seconds=talk.settings.deadline_seconds) + GRACE
-            ask.attempts, ask.reserved_micros, ask.not_before = ask.attempts + 1, most or 0, None
-            ask.save(update_fields=CLAIM_FIELDS)
+        run = Run.objects.select_for_update().only("status").get(pk=run_id)
+        free = [each for each in exchanges if each.ask.lease_owner == each.holder or is_free(each.ask, now)]
+        wanted, over = affordable(run, free) if run.status == Run.Status.RUNNING else ([], "")
+        claimed = [exchange for exchange in wanted if _lease(exchange, now)]
     if over:
-        pause(ask.run_id, Run.PausedBy.BUDGET, over)
-        raise Elsewhere(over)
+        pause(run_id, Run.PausedBy.BUDGET, over)
+    if len(claimed) < len(exchanges):
+        log.info("run %s is %s; of %s turns %s are asked now", run_id, run.status, len(exchanges), len(claimed))
+    return claimed
 
 
-def _count_lost_call(ask: Ask, talk: Talk) -> None:
-    """A worker died in the middle of a call: it may be billed, and the budgets count it at the most it can cost."""
-    Call.objects.create(
-        run_id=ask.run_id,
-        firm_id=ask.firm_id,
-        ask=ask,
-        day=ask.day,
-        purpose=Call.Purpose.DECIDE,
-        outcome=Call.Outcome.FAILED,
-        attempt=ask.attempts,
-        model_asked=talk.settings.model,
-        most_micros=ask.reserved_micros,
-        latency_ms=0,
-        error="the worker died while the call was under way; it may be billed",
-        messages_before=len(talk.messages),
-        summaries_before=len(talk.summaries),
-    )
+def _lease(exchange: Exchange, now: datetime) -> bool:
+    """Writes the worker's name on the turn, if it is as it was when it was read."""
+    ask = exchange.ask
+    as_read = {"lease_owner": ask.lease_owner, "attempts": ask.attempts, "reserved_micros": ask.reserved_micros}
+    changes = {
+        "lease_owner": exchange.holder,
+        "lease_until": now + timedelta(seconds=exchange.talk.settings.deadline_seconds) + GRACE,
+        "not_before": None,
+        "attempts": ask.attempts + 1,
+        "reserved_micros": exchange.request.most_micros or 0,
+    }
+    if not Ask.objects.filter(pk=ask.pk, answered_at__isnull=True, **as_read).update(**changes):
+        return False
+    if ask.reserved_micros:
+        _lost_call(exchange).save()
+    _set(ask, changes)
+    return True
 
 
-def budget_reached(run: Run, ask: Ask, talk: Talk, most: int) -> str:
-    """In words, which budget the attempt could break; empty if none. Calls under way count with the most they cost."""
+class Budget(NamedTuple):
+    """A budget that a call counts against, in words, and which calls and turns do too."""
+
+    name: str
+    budget_usd: float
+    which: tuple[tuple[str, int], ...]
+
+
+def budgets_of(exchange: Exchange) -> list[Budget]:
+    """The budgets that a turn's calls count against."""
+    ask, talk = exchange.ask, exchange.talk
     budgets = [
-        ("the run's budget", talk.limits.budget_usd, Q()),
-        (f"the budget of day {ask.day}", talk.limits.day_budget_usd, Q(day=ask.day)),
-        (f"{ask.firm.name}'s budget", talk.settings.budget_usd, Q(firm_id=ask.firm_id)),
+        ("the run's budget", talk.limits.budget_usd, ()),
+        (f"the budget of day {ask.day}", talk.limits.day_budget_usd, (("day", ask.day),)),
+        (f"{ask.firm.name}'s budget", talk.settings.budget_usd, (("firm_id", ask.firm_id),)),
     ]
-    for what, budget_usd, which in budgets:
-        if budget_usd is not None and spent_micros(run, which, but=ask.pk) + most > micros(budget_usd):
-            spent = usd(spent_micros(run, which, but=ask.pk))
-            return (
-                f"{what} of {budget_usd:,.2f} USD is reached: {spent:,.2f} USD are spent or under way, "
-                f"and the next call can cost {usd(most):,.2f} USD"
-            )
-    return ""
+    return [Budget(name, budget_usd, which) for name, budget_usd, which in budgets if budget_usd is not None]
 
 
-def spent_micros(run: Run, which: Q | None = None, but: int = 0) -> int:
+def affordable(run: Run, exchanges: list[Exchange]) -> tuple[list[Exchange], str]:
+    """The first of some calls, as far as the budgets last; and in words, which budget the next one could break.
+
+    Calls under way, or lost on their way, count with the most they cost. What is spent is read once for all.
+    """
+    spent: dict[tuple[tuple[str, int], ...], int] = {}
+    for place, exchange in enumerate(exchanges):
+        most = exchange.request.most_micros or 0
+        budgets = budgets_of(exchange)
+        for budget in budgets:
+            if budget.which not in spent:
+                spent[budget.which] = spent_micros(run, Q(*budget.which))
+            if spent[budget.which] + most > micros(budget.budget_usd):
+                return exchanges[:place], (
+                    f"{budget.name} of {budget.budget_usd:,.2f} USD is reached: {usd(spent[budget.which]):,.2f} USD "
+                    f"are spent or under way, and the next call can cost {usd(most):,.2f} USD"
+                )
+        for budget in budgets:
+            spent[budget.which] += most
+    return exchanges, ""
+
+
+def spent_micros(run: Run, which: Q | None = None) -> int:
     """What a run's calls have cost; those whose cost is not known count with the most they can have cost."""
     which = which or Q()
     known = run.calls.filter(which).aggregate(sum=Sum(Coalesce("cost_micros", "most_micros")))["sum"] or 0
-    under_way = Ask.objects.filter(which, **in_run(run.pk), reserved_micros__gt=0).exclude(pk=but)
+    under_way = Ask.objects.filter(which, **in_run(run.pk), reserved_micros__gt=0)
     return known + (under_way.aggregate(sum=Sum("reserved_micros"))["sum"] or 0)
 
 
 # Keeping what came of it.
 
 
-def _hold(ask: Ask, holder: str) -> None:
-    """Makes sure, inside a transaction, that the turn is still this worker's to answer."""
-    Run.objects.select_for_update().only("pk").get(pk=ask.run_id)
-    ask.refresh_from_db(fields=["answered_at", "lease_owner"])
-    if ask.answered_at or ask.lease_owner != holder:
-        raise Elsewhere("answered by another meanwhile")
+def _call(exchange: Exchange, reply: Reply) -> Call:
+    """The row of an attempt that brought something, not saved yet."""
+    call = _call_begun(exchange)
+    call.model_answered, call.finish_reason = reply.model[:200], reply.finish_reason[:40]
+    call.input_tokens, call.output_tokens = reply.usage.input, reply.usage.output
+    call.cached_tokens, call.reasoning_tokens = reply.usage.cached, reply.usage.reasoning
+    call.cost_micros, call.latency_ms, call.raw = reply.cost_micros, reply.latency_ms, reply.raw
+    call.most_micros = exchange.request.most_micros if reply.cost_micros is None else reply.cost_micros
+    return call
 
 
-def keep(ask: Ask, talk: Talk, holder: str, added: list[Message], call: Call | None, answer: Answer | None) -> None:
-    """Adds what was given and answered to the conversation and, if it is one, stores the turn's answer: once.
+def _call_begun(exchange: Exchange) -> Call:
+    ask, talk, request = exchange.ask, exchange.talk, exchange.request
+    return Call(
+        run_id=ask.run_id,
+        firm_id=ask.firm_id,
+        ask=ask,
+        day=ask.day,
+        purpose=Call.Purpose.SUMMARISE if request.middle else Call.Purpose.DECIDE,
+        attempt=ask.attempts,
+        model_asked=talk.settings.model,
+        messages_before=len(talk.told.messages) + len(talk.given),
+        summaries_before=len(talk.told.summaries),
+        outcome=Call.Outcome.UNUSED,
+        latency_ms=0,
+    )
 
-    A turn answered by another meanwhile keeps that answer; the call is kept as unused, with its cost. Raises Elsewhere.
+
+def _lost_call(exchange: Exchange) -> Call:
+    """A worker died in the middle of a call: it may be billed, and the budgets count it at the most it can cost."""
+    call = _call_begun(exchange)
+    call.purpose, call.outcome = Call.Purpose.DECIDE, Call.Outcome.FAILED
+    call.most_micros, call.messages_before = exchange.ask.reserved_micros, len(exchange.talk.told.messages)
+    call.error = "the worker died while the call was under way; it may be billed"
+    return call
+
+
+def _save_failed_call(exchange: Exchange, error: ProviderError) -> None:
+    call = _call_begun(exchange)
+    call.outcome, call.error = Call.Outcome.FAILED, str(error)
+    # An attempt that timed out may be billed all the same; one that was turned away is not.
+    call.most_micros = exchange.request.most_micros if error.may_be_billed else 0
+    call.latency_ms = int((timezone.now() - exchange.began).total_seconds() * 1000)
+    _save_call(call)
+
+
+def _save_call(call: Call) -> None:
+    with writing():
+        call.save()
+        Ask.objects.filter(pk=call.ask_id).update(reserved_micros=0)
+    call.ask.reserved_micros = 0
+
+
+@contextmanager
+def _kept_if_held(exchange: Exchange, call: Call | None, **changes: Any) -> Iterator[None]:
+    """A transaction that keeps what a call brought, if the turn is still this worker's to answer.
+
+    If it is not, the call is kept as unused, with its cost, and Elsewhere is raised before the block has run.
     """
-    messages = [*talk.given, *added]
+    ask = exchange.ask
     try:
         with writing():
-            _hold(ask, holder)
-            _add_messages(ask, len(talk.messages) + 1, messages)
+            Run.objects.select_for_update().only("pk").get(pk=ask.run_id)
+            held = Ask.objects.filter(pk=ask.pk, answered_at__isnull=True, lease_owner=exchange.holder)
+            if not held.update(**changes):
+                raise Elsewhere("answered by another meanwhile")
+            yield
             if call:
                 call.outcome = Call.Outcome.USED
                 call.save()
-            ask.reserved_micros, ask.trouble, ask.trouble_since = 0, "", None
-            if answer:
-                _answer(ask, answer)
-            ask.save(update_fields=KEEP_FIELDS)
     except Elsewhere:
         if call:
             call.save()
         raise
-    talk.messages += messages
+    _set(ask, changes)
+
+
+def _set(ask: Ask, changes: Mapping[str, Any]) -> None:
+    """Makes the row in hand as the one in the table."""
+    for name, value in changes.items():
+        setattr(ask, name, value)
+
+
+def keep(exchange: Exchange, added: list[Message], call: Call | None, answer: Answer | None) -> None:
+    """Adds what was given and answered to the conversation and, if it is one, stores the turn's answer: once.
+
+    A turn answered by another meanwhile keeps that answer; the call is kept as unused, with its cost. Raises Elsewhere.
+    """
+    ask, talk = exchange.ask, exchange.talk
+    messages = [*talk.given, *added]
+    changes = {"reserved_micros": 0, "trouble": "", "trouble_since": None, **(_answer_fields(answer) if answer else {})}
+    with _kept_if_held(exchange, call, **changes):
+        _add_messages(ask, len(talk.told.messages) + 1, messages)
+    flags = answer.flags if answer else []
+    counted_tokens = call.input_tokens if call else talk.told.counted_tokens
+    talk.told = carried_on(talk.told, ask, messages, flags, counted_tokens)
     talk.given = []
-    heard.put(ask.run, ask.firm_id, Told(talk.system, talk.tools, list(talk.messages), answer.flags if answer else []))
+    heard.put(ask, talk.told)
 
 
 def _add_messages(ask: Ask, first_number: int, messages: list[Message]) -> None:
@@ -500,12 +521,19 @@ def _add_messages(ask: Ask, first_number: int, messages: list[Message]) -> None:
     )
 
 
-def _answer(ask: Ask, answer: Answer) -> None:
-    """Fills the turn's answer in."""
+def _answer_fields(answer: Answer) -> dict[str, Any]:
+    """What fills the turn's answer in."""
     decision = readable(answer.decision)
-    ask.tool, ask.arguments, ask.rationale = decision.tool, json.dumps(decision.arguments), decision.rationale
-    ask.flags, ask.answered_at = answer.flags, timezone.now()
-    ask.lease_owner, ask.lease_until = "", None
+    return {
+        "tool": decision.tool,
+        "arguments": json.dumps(decision.arguments),
+        "rationale": decision.rationale,
+        "decided_by": MODEL,
+        "flags": answer.flags,
+        "answered_at": timezone.now(),
+        "lease_owner": "",
+        "lease_until": None,
+    }
 
 
 # When it does not go well.
@@ -526,7 +554,7 @@ def note_trouble(ask: Ask, holder: str, limits: Limits, error: ProviderError) ->
         gave_up = error.trouble != PASSING or (now - ask.trouble_since).total_seconds() > limits.retry_seconds
         ask.save()
         if not gave_up:
-            announce.ring_ask(ask.pk, delay_seconds=pause_seconds)
+            announce.ring_asks([ask], delay_seconds=pause_seconds)
     if gave_up:
         resume_at = now + timedelta(seconds=limits.resume_seconds) if error.trouble == PASSING else None
         pause(ask.run_id, Run.PausedBy.PROVIDER, f"{ask.firm.name}: {error}", resume_at)

@@ -11,6 +11,10 @@ from marketplace.rows import RunRow, link, run_link
 class Run(models.Model):
     """One game: scenario, seed and decisions, from which all else follows; and how its playing goes."""
 
+    class Information(models.TextChoices):
+        PARITY = "parity", "as a model: looking costs time"
+        ASSISTED = "assisted", "panels are live and free"
+
     class Status(models.TextChoices):
         DRAFT = "draft"
         RUNNING = "running"
@@ -35,12 +39,17 @@ class Run(models.Model):
     model_settings = models.JSONField(default=dict, blank=True, help_text="firm → how its language model plays")
     limits = models.JSONField(default=dict, blank=True, help_text="what may be spent on models, and how long to retry")
     pace_seconds = models.FloatField(default=0, help_text="wall seconds a simulated day takes at least; 0: full speed")
+    information = models.CharField(
+        max_length=10, choices=Information, default=Information.PARITY, help_text="what people at its seats are shown"
+    )
+    is_practice = models.BooleanField(default=False, help_text="played to learn; counts in no result")
 
     status = models.CharField(max_length=10, choices=Status, default=Status.DRAFT, db_index=True)
     status_reason = models.TextField(blank=True)
     paused_by = models.CharField(max_length=10, choices=PausedBy, blank=True)
     resume_at = models.DateTimeField(null=True, blank=True, help_text="when a run paused by a provider tries again")
     waiting_for = models.JSONField(default=list, blank=True)
+    stop_after_day = models.PositiveIntegerField(null=True, blank=True, help_text="pauses when this day is over")
     status_since = models.DateTimeField(auto_now_add=True)
 
     step = models.PositiveIntegerField(default=0, help_text="steps applied and saved")
@@ -66,7 +75,7 @@ class Run(models.Model):
     def player_labels(self) -> dict[str, str]:
         """Who plays each firm, for people: the model's name where a language model does."""
         return {
-            firm: self.model_settings[firm]["model"] if firm in self.model_settings else kind
+            firm: self.model_settings[firm]["model"] if kind == "model" else kind
             for firm, kind in self.players.items()
         }
 
@@ -159,6 +168,73 @@ class Event(RunRow):
     data = models.JSONField()
 
 
+class Seat(models.Model):
+    """A firm's chair, where it is played from outside by a link: by a person at a browser or a program over HTTP."""
+
+    class Driver(models.TextChoices):
+        OWNER = "owner", "whoever holds the link"
+        SCRIPT = "script"
+        MODEL = "model"
+
+    class Absence(models.TextChoices):
+        WAIT = "wait", "everybody waits"
+        DEFAULT = "default", "the firm waits for the next day"
+        SCRIPT = "script", "a script takes over"
+        MODEL = "model", "a language model takes over"
+
+    run = models.ForeignKey("simulation.Run", on_delete=models.CASCADE, related_name="seats")
+    firm = models.OneToOneField("marketplace.Firm", on_delete=models.CASCADE, related_name="seat", db_constraint=False)
+    label = models.CharField(max_length=80, blank=True, help_text="what the one who plays is called; never a name")
+    link_number = models.PositiveIntegerField(default=1, help_text="one more makes every link given out before void")
+    is_revoked = models.BooleanField(default=False)
+    taken_at = models.DateTimeField(null=True, blank=True)
+
+    driver = models.CharField(max_length=10, choices=Driver, default=Driver.OWNER)
+    driver_since = models.DateTimeField(auto_now_add=True)
+    absence = models.CharField(max_length=10, choices=Absence, default=Absence.WAIT)
+    absence_minutes = models.PositiveIntegerField(default=10, help_text="of no sign of life in an open turn")
+    extended_until = models.DateTimeField(null=True, blank=True, help_text="until when absence has no consequence")
+    wants_rationale = models.BooleanField(default=False, help_text="whether every action needs a reason")
+
+    queue = models.JSONField(default=list, blank=True, help_text="actions to come: tool, arguments, rationale")
+    queue_stopped = models.CharField(max_length=200, blank=True, help_text="why the queue waits")
+    panels = models.TextField(blank=True, help_text="JSON: what an assisted seat is shown for free")
+    notes = models.TextField(blank=True)
+    nudge = models.CharField(max_length=200, blank=True)
+    nudged_at = models.DateTimeField(null=True, blank=True)
+    last_seen_at = models.DateTimeField(null=True, blank=True)
+    last_active_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return f"seat of {self.firm}"
+
+
+class Spell(models.Model):
+    """A stretch of wall time at a seat in one state: what a person's minutes went into."""
+
+    class State(models.TextChoices):
+        ACTIVE = "active"
+        IDLE = "idle"
+        WAITING = "waiting", "waiting for others"
+        PAUSED = "paused"
+        DISCONNECTED = "disconnected"
+
+    seat = models.ForeignKey(Seat, on_delete=models.CASCADE, related_name="spells")
+    state = models.CharField(max_length=12, choices=State)
+    day = models.PositiveIntegerField(help_text="of the run, as the spell began")
+    began_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return f"{self.state} since {self.began_at:%H:%M:%S}"
+
+
 class Conversation(RunRow):
     """What every request for a firm begins with: its model's system prompt and tools, fixed when it is first asked."""
 
@@ -168,6 +244,7 @@ class Conversation(RunRow):
     )
     system = models.TextField()
     tools = models.TextField(help_text="JSON")
+    compaction = models.TextField(blank=True, help_text="JSON: the words in which summaries are asked for and given")
 
 
 class Ask(RunRow):
@@ -180,6 +257,7 @@ class Ask(RunRow):
     step = models.PositiveIntegerField()
     minute = models.PositiveIntegerField()
     day = models.PositiveIntegerField()
+    firm_turn = models.PositiveIntegerField(default=0, help_text="the firm's own turns up to and with this one")
     given = models.TextField(help_text="JSON: the result of the last call, and the observation if the firm was woken")
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -187,6 +265,7 @@ class Ask(RunRow):
     tool = models.CharField(max_length=60, blank=True)
     arguments = models.TextField(blank=True)
     rationale = models.TextField(blank=True)
+    decided_by = models.CharField(max_length=20, blank=True, help_text="empty: the firm's kind of player")
     flags = models.JSONField(default=list, blank=True)
 
     attempts = models.PositiveIntegerField(default=0)

@@ -17,19 +17,20 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.utils import timezone
 
 from simulation import announce, asking
-from simulation.engine.decision import Decision
+from simulation.asking import Answered
 from simulation.engine.scenario import Scenario
 from simulation.engine.world import World
 from simulation.lease import LEASE, holder_name, is_free
 from simulation.models import Run
 from simulation.players.base import Player
 from simulation.players.registry import scripts_for
+from simulation.seats import calling, clocks, seating
 from simulation.store import Decided, OtherRules, Projection, rebuild
 
 log = logging.getLogger(__name__)
 
 GAMES_KEPT = 8
-NO_ANSWERS: Mapping[str, Decision] = {}
+NO_ANSWERS: Mapping[str, Answered] = {}
 
 
 class LeaseLost(Exception):
@@ -58,16 +59,17 @@ class Game:
         step = self.world.open_step()
         return [name for name in step.firms if name not in self.players] if step else []
 
-    def play_step(self, answers: Mapping[str, Decision] = NO_ANSWERS) -> None:
+    def play_step(self, answers: Mapping[str, Answered] = NO_ANSWERS) -> None:
         """Asks the scripts of the open step, adds the others' answers, and applies what all decided."""
         world = self.world
         step = world.open_step()
         assert step is not None
         decisions = {
-            name: answers[name] if name in answers else self.players[name].decide(world.view(name))
+            name: answers[name].decision if name in answers else self.players[name].decide(world.view(name))
             for name in step.firms
         }
-        self.unsaved += [Decided(outcome, self.kinds[outcome.firm]) for outcome in world.apply(decisions)]
+        by = self.kinds | {name: answer.by for name, answer in answers.items() if answer.by}
+        self.unsaved += [Decided(outcome, by[outcome.firm]) for outcome in world.apply(decisions)]
         world.open_step()
 
 
@@ -102,12 +104,20 @@ def take_lease(run_id: int, holder: str) -> Run | None:
     """Takes a running run to play it, if it is due and nobody else has it."""
     now = timezone.now()
     with transaction.atomic():
-        run = Run.objects.select_for_update().filter(pk=run_id, status=Run.Status.RUNNING).first()
+        run = Run.objects.select_for_update().defer("scenario").filter(pk=run_id, status=Run.Status.RUNNING).first()
         if run is None or not is_free(run, now):
             return None
         run.lease_owner, run.lease_until = holder, now + LEASE
         run.save(update_fields=["lease_owner", "lease_until"])
     return run
+
+
+def seconds_until_due(run_id: int) -> float | None:
+    """In how many seconds a run that rests between two days is due; None where it is not that which it waits for."""
+    now = timezone.now()
+    resting = Run.objects.filter(pk=run_id, status=Run.Status.RUNNING, lease_owner="", not_before__gt=now)
+    due = resting.values_list("not_before", flat=True).first()
+    return (due - now).total_seconds() if due else None
 
 
 def commit(game: Game, holder: str, *, release: bool) -> Run:
@@ -117,27 +127,40 @@ def commit(game: Game, holder: str, *, release: bool) -> Run:
     """
     world, now = game.world, timezone.now()
     with transaction.atomic():
-        run = Run.objects.select_for_update().get(pk=game.run_id)
+        run = Run.objects.select_for_update().defer("scenario").get(pk=game.run_id)
         if run.lease_owner != holder or run.status != Run.Status.RUNNING or run.step != game.saved_step:
             raise LeaseLost(f"run {run.pk} is {run.status}, held by {run.lease_owner or 'nobody'} at step {run.step}")
         if game.unsaved:
             game.projection.save(game.unsaved)
-        is_news = world.day != run.day or world.ended is not None
+        is_new_day = world.day != run.day
+        is_news = is_new_day or world.ended is not None
         note_progress(run, world)
         run.waiting_for = game.outside()
         asking.open_asks(run, world, run.waiting_for)
         run.lease_until = now + LEASE
+        seating.show_panels(run, world)
         if world.ended:
             end_run(run, world)
+        elif run.stop_after_day is not None and world.day > run.stop_after_day:
+            rest_after_day(run, now)
         if release or world.ended:
             run.lease_owner, run.lease_until = "", None
-            run.not_before = now + timedelta(seconds=run.pace_seconds) if run.pace_seconds else None
+            run.not_before = next_day_due(run, now) if is_new_day else None
         run.save()
-        if run.waiting_for and run.lease_until is None:
-            asking.call_models(run)
+        if run.status != Run.Status.RUNNING:
+            clocks.settle_run(run, now)
+        elif run.waiting_for and run.lease_until is None:
+            calling.call_players(run)
         announce.progress(run, is_news=is_news)
     game.saved_step, game.unsaved = world.steps, []
     return run
+
+
+def next_day_due(run: Run, now: datetime) -> datetime | None:
+    """When a day that has just begun may be played; at once where people play, who set their own pace."""
+    if not run.pace_seconds or seating.has_seats(run):
+        return None
+    return now + timedelta(seconds=run.pace_seconds)
 
 
 def note_progress(run: Run, world: World) -> None:
@@ -151,6 +174,12 @@ def end_run(run: Run, world: World) -> None:
     run.status = run.Status.FINISHED if world.ended == "finished" else run.Status.STOPPED
     run.status_reason = "" if run.status == run.Status.FINISHED else f"{run.evaluated} went bankrupt on day {world.day}"
     run.ended_at = run.status_since = timezone.now()
+
+
+def rest_after_day(run: Run, now: datetime) -> None:
+    """A person let the run go on for one day, which is over."""
+    run.status, run.status_reason, run.status_since = run.Status.PAUSED, f"stepped to day {run.day}", now
+    run.paused_by, run.stop_after_day = run.PausedBy.PERSON, None
 
 
 class Shelf:
@@ -186,10 +215,11 @@ def advance(run_id: int, *, seconds: float) -> float | None:
     holder = holder_name()
     run = take_lease(run_id, holder)
     if run is None:
-        return None
+        return seconds_until_due(run_id)
     try:
         game = shelf.take(run)
-        run = play(game, holder, seconds=seconds, commit_every=0.25, one_day=run.pace_seconds > 0)
+        one_day = run.pace_seconds > 0 or run.stop_after_day is not None
+        run = play(game, holder, seconds=seconds, commit_every=0.25, one_day=one_day)
     except LeaseLost as lost:
         log.info("left run %s alone: %s", run_id, lost)
         return None
@@ -202,13 +232,19 @@ def advance(run_id: int, *, seconds: float) -> float | None:
         log.exception("run %s failed", run_id)
         fail_run(run_id, holder, f"{type(error).__name__}: {error}")
         return None
-    if run.is_over:
+    if not run.is_over:
+        shelf.put(game)
+    return wants_to_go_on(run)
+
+
+def wants_to_go_on(run: Run) -> float | None:
+    """In how many seconds a run that has just been played is to be played on; None: not by itself."""
+    if run.status != run.Status.RUNNING:
         return None
-    shelf.put(game)
-    if not run.waiting_for:
-        return run.pace_seconds
     # The last answer may have come while this worker still held the run.
-    return None if asking.waiting_asks(run).exists() else 0
+    if run.waiting_for and asking.waiting_asks(run).exists():
+        return None
+    return run.pace_seconds if run.not_before else 0
 
 
 def is_passing(error: Exception) -> bool:
@@ -230,7 +266,7 @@ def play(
     first_day = game.world.day
     while True:
         outside = game.outside()
-        answers = asking.answers_of(game.run_id, game.world) if outside else NO_ANSWERS
+        answers = asking.answers_of(game.run_id, game.world) if outside and not game.unsaved else NO_ANSWERS
         if len(answers) < len(outside):
             return commit(game, holder, release=True)
         game.play_step(answers)
@@ -254,6 +290,7 @@ def fail_run(run_id: int, holder: str, reason: str) -> None:
         run.lease_owner, run.lease_until = "", None
         run.ended_at = run.status_since = timezone.now()
         run.save()
+        clocks.settle_run(run, run.status_since)
         announce.progress(run)
 
 

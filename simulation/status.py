@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from django.db import transaction
@@ -11,7 +12,8 @@ from marketplace.rows import in_run
 from simulation import announce
 from simulation.lease import LEASE
 from simulation.models import Ask, Run
-from simulation.players.llm.settings import Limits
+from simulation.players.llm.settings import Limits, ModelSettings
+from simulation.seats import clocks
 
 SLOWEST_PACE_SECONDS = 3600
 
@@ -39,7 +41,7 @@ def _change(
         if run.status not in allowed:
             raise NotPossible(f"Run {run_id} is {run.status}; only a run that is {' or '.join(allowed)} can {verb}.")
         run.status, run.status_reason, run.status_since = status, reason, timezone.now()
-        run.paused_by, run.resume_at = by or "", resume_at
+        run.paused_by, run.resume_at, run.stop_after_day = by or "", resume_at, None
         run.lease_owner, run.lease_until, run.not_before = holder or "", None, None
         if holder:
             run.lease_until = run.status_since + LEASE
@@ -47,6 +49,7 @@ def _change(
             run.started_at = run.status_since
         run.ended_at = run.status_since if run.is_over else None
         run.save()
+        clocks.settle_run(run, run.status_since)
         announce.progress(run)
         if holder == "":
             announce.ring(run_id)
@@ -82,6 +85,15 @@ def resume_run(run_id: int, holder: str = "") -> Run:
     return run
 
 
+def step_day(run_id: int) -> Run:
+    """Lets a new or a paused run go on for the rest of its day and no further."""
+    with transaction.atomic():
+        run = _change(run_id, "be stepped", (Run.Status.DRAFT, Run.Status.PAUSED), Run.Status.RUNNING, holder="")
+        run.stop_after_day = run.day
+        run.save(update_fields=["stop_after_day"])
+    return run
+
+
 def cancel_run(run_id: int) -> Run:
     """Ends a run for good where its last commit left it; its books stay."""
     living = (Run.Status.DRAFT, Run.Status.RUNNING, Run.Status.WAITING, Run.Status.PAUSED, Run.Status.FAILED)
@@ -96,6 +108,24 @@ def set_limits(run_id: int, limits: Limits) -> Run:
             raise NotPossible(f"Run {run_id} is {run.status}; it spends nothing any more.")
         run.limits = limits.model_dump(mode="json")
         run.save(update_fields=["limits"])
+        announce.progress(run)
+    return run
+
+
+def set_firm_budgets(run_id: int, budgets_usd: Mapping[str, float | None]) -> Run:
+    """Changes what some firms' models may spend, None for no budget of their own; the run stays in its state."""
+    with transaction.atomic():
+        run = Run.objects.select_for_update().get(pk=run_id)
+        if run.is_over:
+            raise NotPossible(f"Run {run_id} is {run.status}; it spends nothing any more.")
+        for firm, budget_usd in budgets_usd.items():
+            if firm not in run.model_settings:
+                raise NotPossible(
+                    f"No model plays {firm} in run {run_id}; one does for {', '.join(run.model_settings)}."
+                )
+            changed = {**run.model_settings[firm], "budget_usd": budget_usd}
+            run.model_settings[firm] = ModelSettings.model_validate(changed).model_dump(mode="json")
+        run.save(update_fields=["model_settings"])
         announce.progress(run)
     return run
 

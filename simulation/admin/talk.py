@@ -14,7 +14,7 @@ from django.template.response import TemplateResponse
 from marketplace.admin import columns, showing
 from marketplace.admin.columns import Column
 from marketplace.admin.drawer import Drawer, Fact, Related, RunRowDrawer, refuse_unless_reading
-from marketplace.admin.filters import ChoiceFilter, DayFilter, FirmFilter, Scope
+from marketplace.admin.filters import ChoiceFilter, DayFilter, Filter, FirmFilter, Scope
 from marketplace.admin.finding import DIGITS, LARGEST_KEY
 from marketplace.admin.question import Found, Question, Total
 from marketplace.rows import key_of
@@ -50,13 +50,16 @@ class AskDrawer(RunRowDrawer):
         wall_time("created_at", "asked"),
         wall_time("answered_at", "answered"),
         columns.written("trouble"),
+        columns.number("firm_turn", "firm's turn"),
+        columns.text("decided_by", "decided by, if not its player"),
     )
     list_select_related = ("firm",)
     search_help_text = "ask 57, 7:ask 57, a firm"
-    filters = (FirmFilter("firm"), DayFilter("day"))
+    filters = (FirmFilter("firm"), DayFilter("day"), Filter("decided_by"))
     has_gaps = True
     facts = (
         *list_display[1:8],
+        *list_display[9:],
         columns.number("step"),
         wall_time("trouble_since", "trouble since"),
         wall_time("not_before", "not asked before"),

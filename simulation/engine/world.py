@@ -78,6 +78,7 @@ class Seat:
     """What the world keeps for a firm's player: what woke it, what its last call gave, what it has been shown."""
 
     firm: Firm
+    turns: int = 0
     activity: Activity = field(default_factory=Activity)
     reasons: list[str] = field(default_factory=list)
     due_reasons: list[str] = field(default_factory=list)
@@ -154,6 +155,7 @@ class World:
     def _apply(self, step: Step, seat: Seat, decision: Decision) -> Outcome:
         firm = seat.firm
         self.turns += 1
+        seat.turns += 1
         self.economy.turn = self.turns
         if decision.tool:
             result = tools.call(self.economy, firm, decision.tool, decision.arguments)

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from simulation.experiments.document import Document
 from simulation.players.briefing import Objective
 from simulation.players.llm.settings import ModelSettings, Reasoning
-from simulation.players.registry import KINDS, kinds_for
+from simulation.players.registry import KINDS, MODEL, kinds_for
 
 DEFAULT: Final = "default"
 
@@ -37,15 +37,15 @@ METRICS: Final = {"net_income": "net_income", "revenue": "revenue", "revenue_pre
 
 
 class Named(NamedTuple):
-    """Whom a name stands for: a script, or a model and, if the name says it, how much that reasons."""
+    """Whom a name stands for: a kind of player, or a model and, if the name says it, how much that reasons."""
 
-    script: str = ""
+    kind: str = ""
     model: str = ""
     reasoning: Reasoning | None = None
 
 
 class Seats(NamedTuple):
-    """Who plays each firm, scripts by kind and models by settings; and the objectives of the section `kpi`."""
+    """Who plays each firm, models by settings and all others by kind; and the objectives of the section `kpi`."""
 
     players: dict[str, str]
     models: dict[str, ModelSettings]
@@ -53,15 +53,15 @@ class Seats(NamedTuple):
 
 
 class UnknownModel(ValueError):
-    """A name that is neither a script's, nor a published one, nor of the form provider/name."""
+    """A name that is neither a kind's, nor a published one, nor of the form provider/name."""
 
 
 def player_named(name: Any) -> Named:
     """Whom a value of the section `models` stands for. Raises UnknownModel with what is allowed."""
     if not isinstance(name, str):
         raise UnknownModel("must be a name in quotes")
-    if name in scripts():
-        return Named(script=name)
+    if name in kinds():
+        return Named(kind=name)
     for suffix, reasoning in SUFFIXES.items():
         if name.removesuffix(suffix) in PUBLISHED_MODELS and name.endswith(suffix):
             return Named(model=PUBLISHED_MODELS[name.removesuffix(suffix)], reasoning=reasoning)
@@ -77,14 +77,14 @@ def player_named(name: Any) -> Named:
 
 def _known_models() -> str:
     return (
-        f"known are {', '.join([*PUBLISHED_MODELS, *scripts()])}; any other is named as litellm does, provider/name, "
+        f"known are {', '.join([*PUBLISHED_MODELS, *kinds()])}; any other is named as litellm does, provider/name, "
         "as openai/gpt-5.5, ollama_chat/llama3 or openrouter/qwen/qwen3-max"
     )
 
 
-def scripts() -> list[str]:
-    """The kinds of players that are scripts."""
-    return [kind.name for kind in KINDS.values() if kind.is_script]
+def kinds() -> list[str]:
+    """The kinds of players that need no more than a name: scripts, people and remote programs."""
+    return [kind.name for kind in KINDS.values() if kind.name != MODEL]
 
 
 @cache
@@ -110,14 +110,14 @@ def seats_of(document: Document, firms: Mapping[str, str] | None) -> Seats:
     seats = Seats({}, {}, objectives)
     for firm in firms or {}:
         who = named.get(firm if firm in document.section("models") else DEFAULT)
-        if who and who.script:
-            seats.players[firm] = who.script
+        if who and who.kind:
+            seats.players[firm] = who.kind
         elif who:
             seats.models[firm] = _played_by(who, settings, firm, objectives.get(firm))
     if firms is not None:
         _refuse_nobody(document, firms)
         _refuse_misfits(document, firms, seats.players)
-        _refuse_settings_of_scripts(document, seats.players)
+        _refuse_settings_of_others(document, seats.players)
     return seats
 
 
@@ -238,8 +238,9 @@ def _refuse_misfits(document: Document, firms: Mapping[str, str], players: Mappi
             document.complain(("models", level), f"{kind} cannot play {firm}; scripts that can: {allowed}")
 
 
-def _refuse_settings_of_scripts(document: Document, players: Mapping[str, str]) -> None:
+def _refuse_settings_of_others(document: Document, players: Mapping[str, str]) -> None:
     for section in ("model_settings", "kpi"):
         for firm in document.section(section):
             if firm in players:
-                document.complain((section, firm), f"{players[firm]} plays it, a script: it heeds no such settings")
+                kind = "a script" if KINDS[players[firm]].is_script else "no model"
+                document.complain((section, firm), f"{players[firm]} plays it, {kind}: it heeds no such settings")

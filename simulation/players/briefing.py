@@ -92,6 +92,32 @@ def system_prompt(scenario: Scenario, firm_name: str, objective: Objective, memo
     return f"{briefing(scenario, firm_name, objective)}\n\n{filled('answering_model', values)}\n"
 
 
+def person_briefing(
+    scenario: Scenario, firm_name: str, objective: Objective, *, is_assisted: bool, wants_rationale: bool
+) -> str:
+    """The same briefing, word for word, and how a person plays."""
+    answering = answering_person(is_assisted=is_assisted, wants_rationale=wants_rationale)
+    return f"{briefing(scenario, firm_name, objective)}\n\n{answering}\n"
+
+
+def answering_person(*, is_assisted: bool, wants_rationale: bool) -> str:
+    """How a person plays, on a page that shows looks for free or does not, with reasons asked for or left to them."""
+    values: Values = {
+        "minutes_per_call": MINUTES_PER_CALL,
+        "is_assisted": is_assisted,
+        "is_as_a_model": not is_assisted,
+        "wants_rationale": wants_rationale,
+        "may_give_reason": not wants_rationale,
+    }
+    return filled("answering_person", values)
+
+
+def answering_program(*, wants_rationale: bool) -> str:
+    """How a program plays over HTTP."""
+    reasons = {"wants_rationale": wants_rationale, "may_give_reason": not wants_rationale}
+    return filled("answering_program", {"minutes_per_call": MINUTES_PER_CALL, **reasons})
+
+
 def roles_by_firm(scenario: Scenario) -> dict[str, Role]:
     """The role of every firm, in seating order."""
     return dict(firm_names(scenario))

@@ -43,8 +43,8 @@ class Kind(NamedTuple):
         return self.make is not None
 
 
-MODEL = "model"
-
+MODEL, HUMAN, REMOTE = "model", "human", "remote"
+SEATED = (HUMAN, REMOTE)
 
 KINDS: dict[str, Kind] = {
     kind.name: kind
@@ -74,6 +74,8 @@ KINDS: dict[str, Kind] = {
             "PassiveRoaster of the paper, for any role: always waits",
         ),
         Kind(MODEL, ROLES, None, "a language model, asked through litellm"),
+        Kind(HUMAN, ROLES, None, "a person at a browser, by a link to the seat"),
+        Kind(REMOTE, ROLES, None, "a program over HTTP, by the seat's token"),
     )
 }
 

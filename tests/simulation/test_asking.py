@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from pytest_django import DjangoAssertNumQueries
 
-from simulation import asking, control, runner
+from dashboards.sent import sent_with
+from simulation import asking, control, runner, talks, tasks
 from simulation.engine.scenario import scenario_from
-from simulation.models import Ask, Call, ChatMessage, ChatSummary, Run, Turn
-from simulation.players.llm import provider
+from simulation.models import Ask, Call, ChatMessage, ChatSummary, Conversation, Run, Turn
+from simulation.players.llm.conversation import Compaction
 from simulation.players.llm.settings import Limits, ModelSettings
 from simulation.store import differences
 from tests.model_server.running import RunningServer, running_model_server
@@ -58,16 +60,15 @@ def started(models: dict[str, ModelSettings], days: int = 3, limits: Limits | No
 
 
 def play(run: Run, rounds: int = 400) -> Run:
-    """Moves a run and asks its models in turn, as the workers do, until it rests."""
+    """Moves a run and asks its models, as the workers do, until it rests."""
     for _ in range(rounds):
         runner.advance(run.pk, seconds=60)
         run.refresh_from_db()
         waiting = list(asking.waiting_asks(run))
         if run.status != Run.Status.RUNNING or not waiting:
             break
-        for ask in waiting:
-            Ask.objects.filter(pk=ask.pk).update(not_before=None)  # a test does not wait for a pause to pass
-            asking.ask_model(ask.pk)
+        asking.waiting_asks(run).update(not_before=None)  # a test does not wait for a pause to pass
+        asking.ask_models(asking.asks_of([ask.pk for ask in waiting]))
     run.refresh_from_db()
     return run
 
@@ -186,6 +187,20 @@ def test_a_raised_budget_lets_the_run_go_on(server: RunningServer) -> None:
     assert play(run).status == Run.Status.FINISHED
 
 
+def test_a_firms_own_budget_can_be_raised_too(server: RunningServer) -> None:
+    priced = model(server, prices={"input": 1000, "output": 1000}, max_output_tokens=100, budget_usd=10)
+    run = play(started({"roaster_A": priced}, days=1))
+    assert "roaster_A's budget of 10.00 USD is reached" in run.status_reason
+    for wrong, words in (("farmer_A=5", "No model plays farmer_A"), ("roaster_A=-1", "greater than or equal")):
+        with pytest.raises(CommandError, match=words):
+            call_command("set_budget", str(run.pk), "--firm", wrong)
+    told = StringIO()
+    call_command("set_budget", str(run.pk), "--firm", "roaster_A=1000", stdout=told)
+    assert "1,000.00 USD roaster_A" in told.getvalue()
+    control.resume_run(run.pk)
+    assert play(run).status == Run.Status.FINISHED
+
+
 def test_simulate_leaves_a_run_of_models_to_the_workers(server: RunningServer) -> None:
     run = started({"roaster_A": model(server, "policy-passive")}, days=1)
     with pytest.raises(CommandError, match="they need the workers of the site"):
@@ -199,31 +214,107 @@ def test_a_budget_without_a_price_refuses_to_start(server: RunningServer) -> Non
         started({"roaster_A": model(server, "policy-passive")}, limits=Limits(budget_usd=1))
 
 
-def test_a_second_answer_to_a_turn_is_dropped_and_its_cost_kept(
-    server: RunningServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_second_answer_to_a_turn_is_dropped_and_its_cost_kept(server: RunningServer) -> None:
     run = started({"roaster_A": model(server, prices={"input": 1, "output": 1})}, days=1)
     runner.advance(run.pk, seconds=60)
     ask = asking.waiting_asks(run).get()
-    slow = Ask.objects.select_related("run", "firm").get(pk=ask.pk)
-    talk = asking.load_talk(slow)
-    original = provider.ask
-
-    def answered_meanwhile(*arguments: Any) -> Any:
-        reply = original(*arguments)
-        if not Call.objects.filter(ask=ask).exists():
-            Ask.objects.filter(pk=ask.pk).update(lease_owner="", lease_until=None)
-            asking.ask_model(ask.pk)
-        return reply
-
-    monkeypatch.setattr(provider, "ask", answered_meanwhile)
-    with pytest.raises(asking.Elsewhere):
-        asking.decide(slow, talk, "slow")
+    [slow] = asking.claim(asking.exchanges_of(asking.asks_of([ask.pk])))
+    late = asking.send(slow)
+    Ask.objects.filter(pk=ask.pk).update(lease_owner="", lease_until=None)
+    asking.ask_models(asking.asks_of([ask.pk]))
+    assert not asking.receive(slow, late)
     # The first call's lease was over, so it was given up for lost before the second began; then it came all the same.
     outcomes = Call.objects.filter(ask=ask).order_by("pk").values_list("outcome", "cost_micros", "most_micros")
     assert [outcome for outcome, _, _ in outcomes] == ["failed", "used", "unused"]
     assert all(cost or most for _, cost, most in outcomes)
     assert ChatMessage.objects.filter(ask=ask, content__contains='"assistant"').count() == 1
+
+
+def test_a_turn_that_another_has_claimed_meanwhile_is_left_to_it(server: RunningServer) -> None:
+    run = started({"roaster_A": model(server)}, days=1)
+    runner.advance(run.pk, seconds=60)
+    first, second = (asking.exchanges_of(asking.asks_of([ask.pk for ask in asking.waiting_asks(run)])) for _ in "ab")
+    assert asking.claim(first) == first
+    assert asking.claim(second) == []
+    assert Ask.objects.get(run=run).lease_owner == first[0].holder
+
+
+def six_models(server: RunningServer, policy: str = "passive", **more: Any) -> dict[str, ModelSettings]:
+    """A model for every firm of the paper's scenario."""
+    firms = [f"{role}_{letter}" for role in ("farmer", "roaster", "retailer") for letter in "AB"]
+    return {firm: model(server, f"policy-{policy}", **more) for firm in firms}
+
+
+def asks_of_first_step(run: Run) -> list[Ask]:
+    """What a worker is called for once a run of models has started."""
+    runner.advance(run.pk, seconds=60)
+    return asking.asks_of([ask.pk for ask in asking.waiting_asks(run)])
+
+
+def test_a_steps_models_think_at_the_same_time() -> None:
+    with running_model_server({"faults": [{"kind": "latency", "seconds": 0.5}]}) as server:
+        run = started(six_models(server), days=1)
+        assert asking.ask_models(asks_of_first_step(run)) == run.pk
+        assert server.stats()["most_in_work"] == 6
+
+
+def test_a_model_in_trouble_does_not_keep_the_others_from_answering(server: RunningServer) -> None:
+    models = six_models(server)
+    server.configure(faults=[{"kind": "error_500", "model": models["farmer_B"].model.removeprefix("openai/")}])
+    run = started(models, days=1)
+    assert asking.ask_models(asks_of_first_step(run)) is None
+    left = asking.waiting_asks(run).get()
+    assert (left.firm.name, left.lease_owner, left.attempts) == ("farmer_B", "", 1)
+    assert left.trouble
+    server.configure(faults=[])
+    assert asking.ask_models(asking.asks_of([left.pk])) is None, "it rests first"
+    Ask.objects.filter(pk=left.pk).update(not_before=None)
+    assert asking.ask_models(asking.asks_of([left.pk])) == run.pk
+
+
+def test_of_a_steps_calls_only_as_many_are_made_as_a_budget_allows_all_at_their_dearest(server: RunningServer) -> None:
+    models = six_models(server, prices={"input": 1000, "output": 1000}, max_output_tokens=100)
+    run = started(models, days=1, limits=Limits(budget_usd=25))
+    asks = asks_of_first_step(run)
+    dearest = [exchange.request.most_micros or 0 for exchange in asking.exchanges_of(asks)]
+    allowed = next(count for count in range(6, 0, -1) if sum(dearest[:count]) <= 25_000_000)
+    assert 0 < allowed < 6
+    asking.ask_models(asks)
+    run.refresh_from_db()
+    assert (run.status, run.paused_by) == (Run.Status.PAUSED, "budget")
+    assert Call.objects.filter(run=run, outcome="used").count() == allowed
+
+
+def test_a_step_is_claimed_and_kept_with_few_queries(
+    server: RunningServer, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    run = started(six_models(server), days=2)
+    asking.ask_models(asks_of_first_step(run))
+    asks = asks_of_first_step(run)
+    assert len(asks) == 6
+    # A savepoint around each transaction is the test's. To claim: the run, six updates. To keep each of the six: the
+    # run, the turn, its messages (a savepoint of their own), its call.
+    with django_assert_max_num_queries(2 + 1 + 6 + 6 * (2 + 4 + 2)):
+        assert asking.ask_models(asks) == run.pk
+
+
+def test_a_worker_that_has_not_heard_a_conversation_reads_it(
+    server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = started({"roaster_A": model(server)}, days=2)
+    for _ in range(5):
+        play(run, rounds=1)
+        monkeypatch.setattr(talks, "heard", talks.Heard())
+    assert play(run).status == Run.Status.FINISHED
+    assert decisions(run) == decisions(play(started({}, days=2)))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_task_goes_on_with_the_turns_that_it_opened(server: RunningServer) -> None:
+    run = started(six_models(server), days=1)
+    tasks.llm_ask([ask.pk for ask in asks_of_first_step(run)])
+    run.refresh_from_db()
+    assert run.status == Run.Status.FINISHED
 
 
 def test_a_long_conversation_is_summarised_in_the_middle(server: RunningServer) -> None:
@@ -232,6 +323,27 @@ def test_a_long_conversation_is_summarised_in_the_middle(server: RunningServer) 
     assert run.status == Run.Status.FINISHED
     assert ChatSummary.objects.filter(run=run).exists()
     assert Call.objects.filter(run=run, purpose="summarise", outcome="used").exists()
+
+
+def test_the_words_of_a_summary_stay_those_the_conversation_began_with(
+    server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = {"limit_tokens": 2600, "opening_steps": 2, "last_steps": 4}
+    run = play(started({"roaster_A": model(server, context=context)}, days=2), rounds=1)
+    later = Compaction("Another instruction.", "Another head.")
+    monkeypatch.setattr("simulation.talks.todays_compaction", lambda: later)
+    play(run)
+    assert ChatSummary.objects.filter(run=run).exists()
+    for call in Call.objects.filter(run=run).select_related("ask", "firm"):
+        assert "Another" not in json.dumps(sent_with(run, call).as_json)
+    Conversation.objects.filter(run=run).update(compaction=later.as_json)
+    calls = Call.objects.filter(run=run).select_related("ask", "firm")
+    summarising = calls.filter(purpose="summarise").first()
+    assert summarising is not None
+    assert "Another instruction." in json.dumps(sent_with(run, summarising).as_json)
+    with_summary = calls.filter(purpose="decide", summaries_before=1).first()
+    assert with_summary is not None
+    assert "Another head." in json.dumps(sent_with(run, with_summary).as_json)
 
 
 def test_a_request_that_is_too_long_for_the_provider_is_shortened_once_and_tried_again(server: RunningServer) -> None:

@@ -592,10 +592,46 @@ def test_models_are_left_to_the_workers(tmp_path: Path) -> None:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("arguments", [["--start"], ["--seed", "1", "2"]])
+@pytest.mark.parametrize("arguments", [["--seed", "1", "2"], ["--seed", "1", "2", "--start"]])
 def test_what_belongs_to_experiments_wants_one(arguments: list[str]) -> None:
     with pytest.raises(CommandError, match="with --config"):
         said("simulate", *arguments)
+
+
+WITH_SEATS = """
+[run]
+max_days = 2
+seeds = [1, 2]
+[models]
+default = "passive"
+roaster_A = "human"
+farmer_B = "remote"
+"""
+
+
+def test_people_and_programs_are_named_as_scripts_are() -> None:
+    experiment = load_experiment(HEAD + WITH_SEATS)
+    assert (experiment.players["roaster_A"], experiment.players["farmer_B"]) == ("human", "remote")
+    assert experiment.models == {}
+    everybody = load_experiment(HEAD + '[models]\ndefault = "human"\n')
+    assert set(everybody.players.values()) == {"human"}
+
+
+@pytest.mark.parametrize("section", ['[kpi]\nroaster_A = "revenue"', "[model_settings.roaster_A]\ntemperature = 0.5"])
+def test_settings_of_a_person_are_refused_as_a_scripts_are(section: str) -> None:
+    assert "human plays it, no model: it heeds no such settings" in problems(HEAD + WITH_SEATS + section)[0]
+
+
+@pytest.mark.django_db
+def test_an_experiment_with_seats_is_started_on_the_site_with_a_link_for_each(tmp_path: Path) -> None:
+    file = file_with(tmp_path, WITH_SEATS)
+    with pytest.raises(CommandError, match=r"farmer_B, roaster_A would wait here for ever .* give --start"):
+        said("simulate", file)
+    assert not Run.objects.exists()
+    told = said("simulate", file, "--start")
+    assert told.count("roaster_A, human: http://127.0.0.1:8000/seat/") == 2
+    assert told.count("farmer_B, remote: SEAT_TOKEN=") == 2
+    assert list(Run.objects.values_list("status", flat=True)) == ["running", "running"]
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,17 @@ def start(*arguments: str, variables: dict[str, str]) -> subprocess.Popen[bytes]
     )
 
 
+def start_web(port: int, *, variables: dict[str, str]) -> subprocess.Popen[bytes]:
+    """Starts the site's web process."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "daphne", "-p", str(port), "-v", "0", "coffeebench_site.asgi:application"],
+        env={**variables, "DJANGO_SETTINGS_MODULE": "coffeebench_site.settings"},
+        cwd=settings.BASE_DIR,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
 @contextmanager
 def program(*arguments: str, variables: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
     """A Celery program of the site, killed on the way out if it still runs."""

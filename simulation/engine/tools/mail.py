@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
+from typing import Any
 
 from marketplace.economy import mail, trading
 from marketplace.economy.economy import MINUTES_PER_DAY, Economy, Refused
@@ -74,6 +75,11 @@ def read_message(economy: Economy, firm: Firm, message_id: MessageId) -> Result:
     """Read a message you received or sent; a received one is then marked read."""
     message = mail.find_message(economy, firm, message_id)
     mail.read_message(economy, firm, message)
+    return letter(message)
+
+
+def letter(message: mail.Message) -> dict[str, Any]:
+    """A message in full, as its two firms may read it."""
     return {
         "message_id": message.id,
         "from": message.sender.name,

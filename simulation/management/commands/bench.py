@@ -1,4 +1,4 @@
-"""Times the engine and the saving of runs, on a fresh SQLite database of its own."""
+"""Times the engine, the saving of runs and the asking of models, on a fresh SQLite database of its own."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from coffeebench_site.redis_server import prepare_redis_server
 from simulation import control, runner
 from simulation.engine.scenario import Scenario, scenario_from
 from simulation.engine.world import World
@@ -42,11 +43,17 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+        parser.add_argument("--models", action="store_true", help="instead: how much longer than six models' answers")
+        parser.add_argument("--days", type=int, default=5, help="with --models: days of each of three runs")
+        parser.add_argument("--latency-ms", type=int, default=200, help="with --models: how long each model thinks")
         parser.add_argument("--in-this-database", action="store_true", help="do not make a fresh database first")
 
     def handle(self, **options: Any) -> None:
         if not options["in_this_database"]:
-            self._in_a_fresh_database(as_json=options["json"])
+            self._in_a_fresh_database(options)
+            return
+        if options["models"]:
+            self._time_models(options["days"], options["latency_ms"])
             return
         results = {name: measure(memory, saved) for name, (memory, saved) in cases().items()}
         if options["json"]:
@@ -65,12 +72,36 @@ class Command(BaseCommand):
             f"Best of {ROUNDS}. The same work took up to {noise:.0f} % longer at other times on this machine just now."
         )
 
-    def _in_a_fresh_database(self, *, as_json: bool) -> None:
+    def _time_models(self, days: int, latency_ms: int) -> None:
+        from tests.soak.overhead import rounds_of
+
+        self.stdout.write(f"{'wall time':14}{'s':>8}{'steps':>8}{'calls':>8}{'/ slowest seen':>16}{'/ latency':>11}")
+        rounds = []
+        for each in rounds_of(days, ROUNDS, latency_ms / 1000):
+            rounds.append(each)
+            self.stdout.write(
+                f"{f'{days} days':14}{each.wall_seconds:8.1f}{each.steps:8,}{each.calls:8,}"
+                f"{each.of_seen:16.3f}{each.of_latency:11.3f}"
+            )
+        seen, latency = sorted(each.of_seen for each in rounds), sorted(each.of_latency for each in rounds)
+        self.stdout.write(
+            f"By the steps' slowest answers, as the worker saw them: {seen[0]:.3f} to {seen[-1]:.3f}, "
+            f"by {latency_ms} ms a step: {latency[0]:.3f} to {latency[-1]:.3f}. "
+            f"The same work took up to {noise_percent():.0f} % longer at other times on this machine just now."
+        )
+
+    def _in_a_fresh_database(self, options: dict[str, Any]) -> None:
         """Runs itself again on an empty SQLite file, so that neither old rows nor another database count."""
         with tempfile.TemporaryDirectory(prefix="coffeebench-bench-") as folder:
-            variables = {**os.environ, "DATABASE_URL": f"sqlite:///{folder}/bench.sqlite3"}
+            variables = {
+                **os.environ,
+                "VAR_DIR": folder,
+                "DATABASE_URL": f"sqlite:///{folder}/bench.sqlite3",
+                "REDIS_URL": prepare_redis_server(Path(folder) / "redis").address,
+            }
             manage = [sys.executable, str(settings.BASE_DIR / "manage.py")]
-            again = ["bench", "--in-this-database", *(["--json"] if as_json else [])]
+            again = ["bench", "--in-this-database", *(f"--{name}" for name in ("json", "models") if options[name])]
+            again += ["--days", str(options["days"]), "--latency-ms", str(options["latency_ms"])]
             for arguments in (["migrate", "--verbosity", "0"], again):
                 if subprocess.run([*manage, *arguments], env=variables).returncode:
                     raise CommandError(f"`manage.py {arguments[0]}` failed; see above")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentParser
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
 from tqdm import tqdm
 
 from simulation import control, runner
@@ -26,8 +27,10 @@ from simulation.experiments import (
 from simulation.interrupt import Interrupted, interrupts_noted
 from simulation.lease import holder_name
 from simulation.models import Run
-from simulation.players.registry import PlayersError
+from simulation.players.registry import SEATED, PlayersError
 from simulation.report import figures_of, table_of
+from simulation.seats.listing import lines_of_seats
+from simulation.seats.seating import has_seats
 from simulation.store import OtherRules
 
 SECONDS_BETWEEN_COMMITS = 0.25
@@ -43,6 +46,23 @@ SAID_BY_THE_FILE: dict[str, Any] = {
 MODELS_NEED_WORKERS = (
     "models play {firms}, and models need the site's workers (make run): give --start to have them play these runs"
 )
+SEATS_NEED_THE_SITE = (
+    "{firms} would wait here for ever for its player: people and remote programs play on the site (make run); "
+    "give --start to begin the run there and print the links of its seats"
+)
+
+
+def _refuse_seats_here(players: Mapping[str, str], options: dict[str, Any]) -> None:
+    seated = [firm for firm, kind in players.items() if kind in SEATED]
+    if seated and not options["start"]:
+        raise CommandError(SEATS_NEED_THE_SITE.format(firms=", ".join(seated)))
+
+
+def _told_of_started(runs: Iterable[Run]) -> str:
+    lines = []
+    for run in runs:
+        lines += [f"Run {run.pk}, {run.name}: started; the site shows it.", *lines_of_seats(run)]
+    return "\n".join(lines)
 
 
 class Command(BaseCommand):
@@ -78,15 +98,22 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
         parser.add_argument("--resume", type=int, metavar="ID", help="go on with a run that was interrupted")
         parser.add_argument("--config", type=Path, metavar="FILE", help="an experiment as TOML: a run for each seed")
-        parser.add_argument("--start", action="store_true", help="with --config: let the site's workers play the runs")
+        parser.add_argument(
+            "--start",
+            action="store_true",
+            help="let the site's workers play the runs, and print the links of their seats",
+        )
 
     def handle(self, **options: Any) -> None:
         if options["config"] is not None:
             self._experiment(options)
             return
-        if options["start"]:
-            raise CommandError("--start goes with --config")
+        if options["start"] and options["resume"] is not None:
+            raise CommandError("a run that is on the site is resumed on its page: --start is for new ones")
         try:
+            if options["start"]:
+                self._start(options)
+                return
             run = self._new_run(options) if options["resume"] is None else self._old_run(options["resume"])
         except (ScenarioError, PlayersError) as error:
             raise CommandError("\n".join(error.problems)) from None
@@ -104,21 +131,29 @@ class Command(BaseCommand):
             settings.append(f"days={options['days']}")
         scenario = scenario_from_file(options["scenario"], settings)
         players = dict(pair.partition("=")[::2] for pair in options["player"])
+        _refuse_seats_here(players, options)
         seeds = options["seed"] or [0]
         if len(seeds) > 1:
             raise CommandError("several seeds go with --config")
         name = options["name"] or f"{scenario.name}, seed {seeds[0]}"
         return control.create_run(name=name[:80], scenario=scenario, seed=seeds[0], players=players)
 
+    def _start(self, options: dict[str, Any]) -> None:
+        """Makes a run and starts it, for the site's workers to play."""
+        with transaction.atomic():
+            run = control.start_run(self._new_run(options).pk)
+        self.stdout.write(json.dumps({"run": run.pk}) if options["json"] else _told_of_started([run]))
+
     def _experiment(self, options: dict[str, Any]) -> None:
         """Plays an experiment seed by seed, or has the workers play it."""
         experiment = self._loaded(options)
+        _refuse_seats_here(experiment.players, options)
         if experiment.models and not options["start"]:
             raise CommandError(MODELS_NEED_WORKERS.format(firms=", ".join(experiment.models)))
         try:
             if options["start"]:
                 runs = start_experiment(experiment)
-                told = "\n".join(f"Run {run.pk}, {run.name}: started; the site shows it." for run in runs)
+                told = _told_of_started(runs)
             else:
                 runs = [self._play_seed(experiment, seed, quiet=options["json"]) for seed in experiment.seeds]
                 told = summary_of(runs)
@@ -174,6 +209,8 @@ class Command(BaseCommand):
         holder = holder_name()
         if run.model_settings:
             raise CommandError(f"models play in run {run.pk}; they need the workers of the site: resume it on its page")
+        if has_seats(run):
+            raise CommandError(f"run {run.pk} is played at seats, and goes on only on the site: resume it on its page")
         leased = self._hold(run, holder)
         try:
             with interrupts_noted() as obey_interrupt:

@@ -7,7 +7,7 @@ import re
 from typing import Any, NamedTuple
 
 from simulation.engine.decision import NO_CALL, UNREADABLE, Decision, printable
-from simulation.players.llm.conversation import Message
+from simulation.players.llm.conversation import THOUGHTS, Message
 
 NO_TOOL_CALL = "no tool call"
 SEVERAL_CALLS = "several calls"
@@ -78,9 +78,8 @@ def _call(call: Message, flags: list[str]) -> tuple[str, dict[str, Any]]:
 
 
 def _kept(message: Message) -> Message:
-    """What some providers want back unchanged: the signed thoughts of Anthropic's and Google's models."""
-    kept = {key: message[key] for key in ("thinking_blocks", "provider_specific_fields") if message.get(key)}
-    return {"role": "assistant", **kept}
+    """What is sent back unchanged."""
+    return {"role": "assistant", **{key: message[key] for key in THOUGHTS if message.get(key)}}
 
 
 def _safe_name(name: str) -> str:

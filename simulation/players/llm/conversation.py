@@ -17,6 +17,10 @@ from simulation.players.prompts import filled
 
 Message = dict[str, Any]
 CHARACTERS_PER_TOKEN = 4
+BYTES_AROUND = 100
+"""Of a message's names and marks, as a provider's own form may have them."""
+THOUGHTS = ("thinking_blocks", "provider_specific_fields")
+"""What some providers want back unchanged: the signed thoughts of Anthropic's and Google's models."""
 
 
 class Given(NamedTuple):
@@ -33,6 +37,28 @@ class Summary:
     first: int
     until: int
     text: str
+
+
+class Compaction(NamedTuple):
+    """The words in which a summary is asked for and given, kept with each conversation: our files may change."""
+
+    instruction: str
+    head: str
+
+    @property
+    def as_json(self) -> str:
+        """As it is kept."""
+        return json.dumps(self._asdict())
+
+
+def todays_compaction() -> Compaction:
+    """The words of our files, for a conversation that begins now."""
+    return Compaction(filled("compaction", {}), filled("compaction_head", {}))
+
+
+def compaction_of(kept: str) -> Compaction:
+    """The words kept with a conversation; one from before they were kept has today's."""
+    return Compaction(**json.loads(kept)) if kept else todays_compaction()
 
 
 def text_of(value: Any) -> str:
@@ -57,14 +83,16 @@ def messages_given(given: Given, last_answer: Message | None, note: str = "") ->
     return messages
 
 
-def window(system: str, messages: list[Message], summary: Summary | None, context: Context) -> list[Message]:
+def window(
+    system: str, messages: list[Message], summary: Summary | None, context: Context, compaction: Compaction
+) -> list[Message]:
     """What of a conversation is sent: all of it, or all but its summarised middle, or its newest part."""
     head: Message = {"role": "system", "content": system}
     if context.strategy == "last_tokens":
         return [head, *_newest(messages, context.keep_tokens)]
     if summary is None:
         return [head, *messages]
-    told = {"role": "user", "content": f"{filled('compaction_head', {})}\n\n{summary.text}"}
+    told = {"role": "user", "content": f"{compaction.head}\n\n{summary.text}"}
     return [head, *messages[: summary.first], told, *messages[summary.until :]]
 
 
@@ -112,12 +140,12 @@ def middle_to_summarise(messages: list[Message], context: Context) -> tuple[int,
     return starts[context.opening_steps], starts[-context.last_steps]
 
 
-def request_for_summary(system: str, middle: list[Message], instruction: str) -> list[Message]:
+def request_for_summary(system: str, middle: list[Message], compaction: Compaction) -> list[Message]:
     """The messages that ask a model to summarise a part of its conversation, as text it cannot answer with a call."""
     told = "\n\n".join(f"[{message['role']}] {_plain(message)}" for message in middle)
     return [
         {"role": "system", "content": system},
-        {"role": "user", "content": f"{instruction}\n\n<history>\n{told}\n</history>"},
+        {"role": "user", "content": f"{compaction.instruction}\n\n<history>\n{told}\n</history>"},
     ]
 
 
@@ -126,6 +154,13 @@ def _plain(message: Message) -> str:
     return " ".join(filter(None, [message.get("content") or "", *calls]))
 
 
-def tokens_at_most(messages: list[Message], tools: list[dict[str, Any]]) -> int:
-    """An upper estimate of a request's input tokens: one per two and a half characters, more than any text takes."""
-    return int(sum(map(size_of, messages)) / 2.5) + int(len(text_of(tools)) / 2.5) + 100
+def tokens_at_most(messages: list[Message], tools_bytes: int) -> int:
+    """An upper estimate of a request's input tokens: one per two and a half bytes, more than any text takes."""
+    return int((sum(map(_bytes_of, messages)) + tools_bytes) / 2.5) + 100
+
+
+def _bytes_of(message: Message) -> int:
+    """How long a message is, nearly: encoding every one of a long conversation as JSON would take too long."""
+    text, calls = message.get("content") or "", message.get("tool_calls") or []
+    thoughts = [message[key] for key in THOUGHTS if key in message]
+    return BYTES_AROUND + len(text.encode()) + (len(text_of([calls, thoughts]).encode()) if calls or thoughts else 0)

@@ -158,7 +158,7 @@ STORAGES = {
     "staticfiles": {
         "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
         if DEBUG
-        else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+        else "coffeebench_site.staticfiles.HashedFilesStorage"
     },
 }
 MEDIA_ROOT = VAR_DIR / "media"

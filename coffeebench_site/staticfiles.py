@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import plotly
+from asgiref.sync import iscoroutinefunction, markcoroutinefunction, sync_to_async
 from django.contrib.staticfiles.finders import BaseFinder
 from django.core.files.storage import FileSystemStorage
 from django.http import HttpRequest, HttpResponse
 from whitenoise.middleware import WhiteNoiseMiddleware
 from whitenoise.responders import StaticFile
+from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 
 class PlotlyStorage(FileSystemStorage):
@@ -48,11 +50,45 @@ class PlotlyFinder(BaseFinder):
         yield self.FILE, self.storage
 
 
+class HashedFilesStorage(CompressedManifestStaticFilesStorage):
+    """Every file under a name with its content's hash, which browsers may keep for ever.
+
+    The names that our own scripts import are replaced too: otherwise a browser could run a new page with an old module.
+    Those of other packages are left as they came: some import what the package does not bring.
+    """
+
+    support_js_module_import_aggregation = True
+    _js_module_import_aggregation_patterns = (
+        "js/*.js",
+        CompressedManifestStaticFilesStorage._js_module_import_aggregation_patterns[1],
+    )
+
+
 class StaticFilesMiddleware(WhiteNoiseMiddleware):
     """WhiteNoise whose answers are read at once instead of streamed.
 
-    Its own are synchronous streams, of which Django warns at every request under ASGI.
+    Its own are synchronous streams, of which Django warns at every request under ASGI. It also lets asynchronous views
+    be just that: a middleware that is not would hold a thread for as long as such a view waits.
     """
+
+    async_capable = True
+
+    def __init__(self, get_response: Any, *args: Any, **kwargs: Any) -> None:
+        super().__init__(get_response, *args, **kwargs)
+        if iscoroutinefunction(get_response):
+            markcoroutinefunction(self)
+
+    def __call__(self, request: HttpRequest) -> Any:
+        """The file, or what the rest of the site answers."""
+        return self.answer(request) if iscoroutinefunction(self) else super().__call__(request)
+
+    async def answer(self, request: HttpRequest) -> Any:
+        """The same for a request that is answered asynchronously; disks are read in a thread."""
+        path = request.path_info
+        found = await sync_to_async(self.find_file)(path) if self.autorefresh else self.files.get(path)
+        if found is None:
+            return await self.get_response(request)
+        return await sync_to_async(self.serve)(found, request)
 
     @staticmethod
     def serve(static_file: StaticFile, request: HttpRequest) -> HttpResponse:

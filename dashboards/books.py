@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from dashboards.tape import EventRow, Filter, rows_before
@@ -27,9 +28,14 @@ class Evening(NamedTuple):
     inventory_micros: int
     receivables_micros: int
     payables_micros: int
+    stock_kg: Mapping[str, int] = MappingProxyType({})
+
+    def amounts(self) -> tuple[int, ...]:
+        """The amounts, in micro-dollars and in the order of `AMOUNTS`."""
+        return tuple(getattr(self, name) for name in AMOUNTS)
 
 
-AMOUNTS: Final = Evening._fields[2:]
+AMOUNTS: Final = Evening._fields[2:-1]
 
 
 def evenings_of(run: Run, firms: Sequence[Firm], end: EventRow | None) -> list[Evening]:
@@ -40,7 +46,7 @@ def evenings_of(run: Run, firms: Sequence[Firm], end: EventRow | None) -> list[E
     the last evening is booked on the last day.
     """
     by_key = {firm.pk: firm for firm in firms}
-    rows = DayEnd.objects.filter(**in_run(run.pk)).order_by("pk").values_list("firm_id", "day", *AMOUNTS)
+    rows = DayEnd.objects.filter(**in_run(run.pk)).order_by("pk").values_list("firm_id", "day", *AMOUNTS, "stock_kg")
     evenings = [as_scored(Evening(by_key[row[0]].name, *row[1:]), by_key[row[0]]) for row in rows if row[0] in by_key]
     ending = closing_books(end, firms)
     replaced = {(evening.firm, evening.day) for evening in ending}
@@ -54,16 +60,23 @@ def as_scored(evening: Evening, firm: Firm) -> Evening:
     return evening._replace(net_income_micros=firm.net_income_micros)
 
 
+def since_day(evenings: Iterable[Evening], after: int) -> list[Evening]:
+    """Those after a day."""
+    return [evening for evening in evenings if evening.day > after]
+
+
 def closing_books(end: EventRow | None, firms: Sequence[Firm]) -> list[Evening]:
     """The firms' books as the end of a run tells them; none if the event is another."""
     if end is None or end.kind != "run_ended":
         return []
     books = end.data["firms"]
-    return [
-        Evening(firm.name, end.day, *(micros(books[firm.name][name.removesuffix("_micros")]) for name in AMOUNTS))
-        for firm in firms
-        if firm.name in books
-    ]
+    return [closing_evening(firm.name, end.day, books[firm.name]) for firm in firms if firm.name in books]
+
+
+def closing_evening(firm: str, day: int, books: Mapping[str, Any]) -> Evening:
+    """A firm's books as an event tells them, in USD."""
+    amounts = {name: micros(books[name.removesuffix("_micros")]) for name in AMOUNTS}
+    return Evening(firm, day, stock_kg=books.get("stock_kg", {}), **amounts)
 
 
 def last_event(run: Run) -> EventRow | None:
@@ -91,6 +104,12 @@ class DayRow(NamedTuple):
     amounts: list[float | None]
 
 
+def kilograms_of(stock_kg: Mapping[str, int]) -> tuple[int, int]:
+    """Plain and specialty goods of a stock, together and in kg."""
+    specialty_kg = sum(quantity for item, quantity in stock_kg.items() if "specialty" in item)
+    return sum(stock_kg.values()) - specialty_kg, specialty_kg
+
+
 def days_table(evenings: Iterable[Evening], firms: Sequence[str], measure: str) -> list[DayRow]:
     """The table behind a chart: a row a day, a column a firm, in USD."""
     by_day: dict[int, dict[str, float]] = {}
@@ -102,4 +121,4 @@ def days_table(evenings: Iterable[Evening], firms: Sequence[str], measure: str) 
 def sheet_of(evenings: Iterable[Evening]) -> list[list[Any]]:
     """The rows of the download: headings, then a row for each firm and day, amounts in USD."""
     headings = ["day", "firm", *(f"{name.removesuffix('_micros')}_usd" for name in AMOUNTS)]
-    return [headings, *([each.day, each.firm, *(usd(amount) for amount in each[2:])] for each in evenings)]
+    return [headings, *([each.day, each.firm, *map(usd, each.amounts())] for each in evenings)]

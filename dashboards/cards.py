@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Final
 
 from dashboards.alarms import NO_FLAGS, Flags, alarms_text, flags_by_firm
-from dashboards.books import Evening
+from dashboards.books import Evening, kilograms_of
 from dashboards.state import storage_cap_kg
 from dashboards.words import dollars_text, micros_text, number_text, sign_of
 from marketplace.economy.money import usd
@@ -26,6 +27,8 @@ class Standing:
     plain_percent: float
     specialty_percent: float
     bankrupt: str
+    bankrupt_day: int | None
+    cap_kg: int
     alarms: str
 
 
@@ -40,17 +43,18 @@ class Debts:
 def standing_of(firm: Firm, run: Run, flags: Flags = NO_FLAGS) -> Standing:
     """A firm's standing now."""
     cap_kg = storage_cap_kg(run.scenario, firm.name, firm.role)
-    stock_kg = sum(firm.stock_kg.values())
-    specialty_kg = sum(quantity for item, quantity in firm.stock_kg.items() if "specialty" in item)
+    plain_kg, specialty_kg = kilograms_of(firm.stock_kg)
     return Standing(
         net_income=micros_text(firm.net_income_micros),
         sign=sign_of(firm.net_income_micros),
         cash=dollars_text(usd(firm.cash_micros)),
         cash_sign=sign_of(firm.cash_micros),
-        stock=f"{number_text(stock_kg)} of {number_text(cap_kg)} kg",
-        plain_percent=share_percent(stock_kg - specialty_kg, cap_kg),
+        stock=f"{number_text(plain_kg + specialty_kg)} of {number_text(cap_kg)} kg",
+        plain_percent=share_percent(plain_kg, cap_kg),
         specialty_percent=share_percent(specialty_kg, cap_kg),
         bankrupt="" if firm.bankrupt_day is None else f"Bankrupt on Day {firm.bankrupt_day}",
+        bankrupt_day=firm.bankrupt_day,
+        cap_kg=cap_kg,
         alarms=alarms_text(firm, flags),
     )
 
@@ -65,6 +69,27 @@ def debts_of(evening: Evening | None) -> Debts:
     if evening is None:
         return Debts("–", "–")
     return Debts(dollars_text(usd(evening.receivables_micros)), dollars_text(usd(evening.payables_micros)))
+
+
+CARD_BOOKS: Final = ("net_income", "cash", "receivables", "payables")
+
+
+def books_on_card(amounts: Mapping[str, float], stock_kg: Mapping[str, int]) -> dict[str, float]:
+    """What a card shows of an evening: amounts in USD to the cent, stock in kg."""
+    plain_kg, specialty_kg = kilograms_of(stock_kg)
+    shown = {name: round(amounts[name], 2) for name in CARD_BOOKS if name in amounts}
+    return {**shown, "plain_kg": plain_kg, "specialty_kg": specialty_kg}
+
+
+def evenings_on_cards(firms: Iterable[Firm], evenings: Iterable[Evening]) -> dict[str, dict[str, list[float]]]:
+    """Every evening of each firm as its card shows it: a list a figure, so that any day can be shown at once."""
+    names = ("day", *CARD_BOOKS, "plain_kg", "specialty_kg")
+    found: dict[str, dict[str, list[float]]] = {firm.name: {name: [] for name in names} for firm in firms}
+    for evening in evenings:
+        amounts = {name: usd(getattr(evening, f"{name}_micros")) for name in CARD_BOOKS}
+        for name, value in {"day": evening.day, **books_on_card(amounts, evening.stock_kg)}.items():
+            found[evening.firm][name].append(value)
+    return found
 
 
 def standings_of(firms: list[Firm], run: Run) -> dict[str, dict[str, Any]]:

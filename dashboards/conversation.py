@@ -19,9 +19,9 @@ from django.views.decorators.http import require_safe
 
 from dashboards.access import staff_only
 from dashboards.alarms import alarms_text, flags_by_day, together
+from dashboards.asked import whole_number
 from dashboards.books import shown_firms
 from dashboards.colours import style_of
-from dashboards.run_page import whole_number
 from dashboards.snapshot import firms_of
 from dashboards.told import GivenText, Told, by_ask, given_in, one_line, spend_of, told_ask, told_turn
 from dashboards.words import laid_out, laid_out_value, sendable, weekday_of

@@ -12,12 +12,11 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from dashboards.books import shown_firms
-from dashboards.cards import standings_of
+from dashboards.cards import books_on_card, standings_of
 from dashboards.figures import MEASURES
 from dashboards.live import live_state_of
 from dashboards.snapshot import firms_of
 from dashboards.tape import EventRow, lines_of, rows_after
-from dashboards.words import dollars_text
 from marketplace.models import Firm
 from simulation.models import Run
 
@@ -77,16 +76,15 @@ def evenings_in(rows: Sequence[EventRow], firms: Sequence[Firm]) -> list[dict[st
 
 
 def evening_of(row: EventRow, names: Sequence[str]) -> dict[str, Any]:
-    """One evening: each firm's point in every chart, and its debts as its card writes them."""
-    books: Mapping[str, Mapping[str, float]] = row.data.get("firms", {})
+    """One evening: each firm's point in every chart of books, and what its card shows."""
+    books: Mapping[str, Mapping[str, Any]] = row.data.get("firms", {})
     return {
         "day": row.day,
         "firms": {name: evening_figures(books[name]) for name in names if name in books},
     }
 
 
-def evening_figures(books: Mapping[str, float]) -> dict[str, Any]:
+def evening_figures(books: Mapping[str, Any]) -> dict[str, Any]:
     """One firm's evening."""
-    points = {measure: books[measure] for measure in MEASURES}
-    debts = {name: dollars_text(books[name]) for name in ("receivables", "payables") if name in books}
-    return {"points": points, "debts": debts}
+    points = {measure: books[measure] for measure in MEASURES if measure in books}
+    return {"points": points, "books": books_on_card(books, books.get("stock_kg", {}))}

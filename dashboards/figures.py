@@ -30,6 +30,7 @@ MEASURES: Final = {
     "net_income": Measure("net_income_micros", "Net income by firm since the run began, USD", "Net income"),
     "cash": Measure("cash_micros", "Cash by firm at each day’s end, USD", "Cash"),
     "equity": Measure("equity_micros", "Equity by firm at each day’s end, USD", "Equity"),
+    "inventory": Measure("inventory_micros", "Stock by firm at each day’s end, at cost, USD", "Stock"),
 }
 
 
@@ -81,7 +82,14 @@ def line(firm: str, days: list[int], amounts: list[float], *, is_evaluated: bool
         "y": amounts,
         "line": {"color": style.light, "dash": style.dash, "width": 3.5 if is_evaluated else 1.75},
         "hovertemplate": "%{y:,.2f} USD",
-        "meta": {"firm": firm, "light": style.light, "dark": style.dark, "evaluated": is_evaluated},
+        "meta": {
+            "key": firm,
+            "days": "x",
+            "firm": firm,
+            "light": style.light,
+            "dark": style.dark,
+            "evaluated": is_evaluated,
+        },
     }
 
 
@@ -89,6 +97,7 @@ def layout(frame: Frame, measure: Measure) -> dict[str, Any]:
     """Axes of fixed days, so that nothing jumps while lines grow, and the festival's band."""
     return {
         "title": {"text": label(measure.title)},
+        "meta": {"axis": "days", "labels": True},
         "showlegend": False,
         "hovermode": "x unified",
         "dragmode": "zoom",

@@ -11,14 +11,16 @@ from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 
 from dashboards.books import MOST_FIRMS_SHOWN
+from dashboards.scenario_lines import LONGEST_LINE, lines_of
 from marketplace.economy.economy import firm_names
 from simulation.engine.scenario import Scenario, ScenarioError, scenario_from_file
 from simulation.experiments import MOST_BYTES, MOST_CHARACTERS, Experiment, ExperimentError, load_experiment, text_of
-from simulation.players.registry import KINDS, Kind, kinds_for
+from simulation.models import Run
+from simulation.players.llm.settings import Limits, ModelSettings
+from simulation.players.registry import HUMAN, KINDS, MODEL, SEATED, Kind, kinds_for
 
 MOST_DAYS: Final = 3650
 LARGEST_SEED: Final = 2**53 - 1
-LONGEST_SETTING: Final = 300
 
 PACES: Final = (
     ("0", "Full speed"),
@@ -27,6 +29,9 @@ PACES: Final = (
     ("5", "One day in five seconds"),
 )
 EXPERIMENT_PLACEHOLDER: Final = '[experiment]\nname = "trial"\n\n[models]\ndefault = "passive"'
+CLONE: Final = "as:"
+"""How a player's choice begins that is the model of a firm of the run that is cloned."""
+HINT_KEPT: Final = "This run’s scenario cannot be written in lines, so the new run takes it over as it is."
 HINT_SETTINGS: Final = "One a line, as late_fee = 0.002 or roles.roaster.opex = 40. Empty: the paper’s scenario."
 
 
@@ -51,16 +56,43 @@ class NewRunForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false", "placeholder": "late_fee = 0.002"}),
     )
 
-    def __init__(self, data: Mapping[str, Any] | None = None) -> None:
-        super().__init__(data)
+    budget_usd = forms.FloatField(
+        required=False,
+        min_value=0,
+        max_value=1_000_000,
+        label="Budget, USD",
+        help_text="For all its models. Empty: none.",
+    )
+    day_budget_usd = forms.FloatField(
+        required=False,
+        min_value=0,
+        max_value=1_000_000,
+        label="A day’s budget, USD",
+        help_text="For each simulated day.",
+    )
+
+    def __init__(self, data: Mapping[str, Any] | None = None, source: Run | None = None) -> None:
+        """`source` is the run that is cloned: what the form does not ask for is taken from it."""
+        super().__init__(data, initial=initial_of(source) if source else None)
+        self.source = source
+        self.models = models_of(source) if source else {}
+        if not self.models:
+            del self.fields["budget_usd"], self.fields["day_budget_usd"]
         for name in ("days", "seed"):
             self.fields[name].error_messages.update(number_messages(self.fields[name]))
         self.fields["pace"].error_messages["invalid_choice"] = "The pace is one of: " + ", ".join(
             title for _, title in PACES
         )
-        self.scenario, self.problems = scenario_typed(self.data.get("days"), self.data.get("settings", ""))
-        for field_name, field in player_fields(self.scenario or Scenario()).items():
-            self.fields[field_name] = field
+        self.kept = kept_scenario(source) if source else None
+        if self.kept:
+            self.fields["settings"].disabled = True
+            self.fields["settings"].help_text = HINT_KEPT
+        self.scenario, self.problems = self._scenario(self["days"].value(), self["settings"].value() or "")
+        self.fields |= player_fields(self.scenario or Scenario(), self.models, source.players if source else {})
+
+    def _scenario(self, days: Any, settings: str) -> tuple[Scenario | None, list[str]]:
+        """The scenario that the fields make, or the problems with it."""
+        return (with_days(self.kept, days), []) if self.kept else scenario_typed(days, settings)
 
     def clean_settings(self) -> str:
         """The settings as typed, refused with every problem that the scenario has with them."""
@@ -71,6 +103,8 @@ class NewRunForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         """Everything together, with a name for a run that was given none."""
         cleaned = super().clean() or self.cleaned_data
+        if (cleaned.get("day_budget_usd") or 0) > (cleaned.get("budget_usd") or float("inf")):
+            self.add_error("day_budget_usd", "At most the budget of the whole run, please.")
         if not self.errors and not cleaned["name"].strip():
             cleaned["name"] = self.usual_name()
         return cleaned
@@ -79,7 +113,9 @@ class NewRunForm(forms.Form):
         """`roaster_A: heuristic_roaster, seed 0`."""
         assert self.scenario is not None
         evaluated = self.scenario.evaluated
-        what = f"{evaluated}: {self.players()[evaluated]}" if evaluated else self.scenario.name
+        player = self.players().get(evaluated, "")
+        who = self.models[player.removeprefix(CLONE)].model if is_model(player) else player
+        what = f"{evaluated}: {who}" if evaluated else self.scenario.name
         return f"{what}, seed {self.cleaned_data['seed']}"[:80]
 
     def players(self) -> dict[str, str]:
@@ -92,13 +128,26 @@ class NewRunForm(forms.Form):
 
     def run(self) -> dict[str, Any]:
         """The arguments of `simulation.control.create_run`."""
-        return {
+        players = self.players()
+        models = {firm: self.models[player.removeprefix(CLONE)] for firm, player in players.items() if is_model(player)}
+        arguments = {
             "name": self.cleaned_data["name"].strip(),
             "scenario": self.scenario,
             "seed": self.cleaned_data["seed"],
-            "players": self.players(),
+            "players": {firm: player for firm, player in players.items() if not is_model(player)},
+            "models": models,
             "pace_seconds": float(self.cleaned_data["pace"]),
         }
+        if self.source is None:
+            return arguments
+        kept = {"information": self.source.information, "is_practice": self.source.is_practice}
+        return {**arguments, **kept, "limits": self.limits()}
+
+    def limits(self) -> Limits:
+        """The limits of the run that is cloned, with the budgets of the form."""
+        assert self.source is not None
+        budgets = {name: self.cleaned_data.get(name) for name in ("budget_usd", "day_budget_usd")}
+        return Limits.model_validate({**self.source.limits, **budgets})
 
     def player_rows(self) -> list[forms.BoundField]:
         """The fields of the players, in seating order."""
@@ -106,13 +155,13 @@ class NewRunForm(forms.Form):
 
     def kinds(self) -> list[Kind]:
         """What may be chosen, with what it does."""
-        return [kind for kind in KINDS.values() if kind.is_script]
+        return [kind for kind in KINDS.values() if kind.is_script or kind.name in SEATED]
 
     def presets(self) -> list[dict[str, Any]]:
         """The presets, as the fields they fill in."""
         scenario = self.scenario or Scenario()
-        fields = player_fields(scenario)
-        return [{"title": title, "players": preset(fields, scenario.evaluated)} for title, preset in PRESETS.items()]
+        fields = player_fields(scenario, {}, {})
+        return [{"title": title, "fields": preset(fields, scenario.evaluated)} for title, preset in PRESETS.items()]
 
 
 class ExperimentForm(forms.Form):
@@ -190,51 +239,111 @@ def scenario_typed(days: Any, settings: str) -> tuple[Scenario | None, list[str]
 def problems_of_lines(lines: list[str]) -> list[str]:
     """What can be said of the lines before they are read."""
     problems = [
-        f"{line[:40]}…: at most {LONGEST_SETTING} characters a setting" for line in lines if len(line) > LONGEST_SETTING
+        f"{line[:40]}…: at most {LONGEST_LINE} characters a setting" for line in lines if len(line) > LONGEST_LINE
     ]
     if any(line.partition("=")[0].strip() == "days" for line in lines):
         problems.append("days: the field above sets it")
     return problems
 
 
-def player_fields(scenario: Scenario) -> dict[str, forms.ChoiceField]:
-    """A field a firm, or a field a role where firms are too many to ask for each."""
+def with_days(scenario: Scenario, days: Any) -> Scenario:
+    """The scenario for other days; nonsense in the field of the days is that field's to report."""
+    text = str(days or "").strip()
+    is_number = text.isascii() and text.isdecimal() and 1 <= int(text[:9]) <= MOST_DAYS
+    return scenario.model_copy(update={"days": int(text)}) if is_number else scenario
+
+
+def player_fields(
+    scenario: Scenario, models: Mapping[str, ModelSettings], players: Mapping[str, str]
+) -> dict[str, forms.Field]:
+    """A field a firm, or a field a role where firms are too many to ask for each.
+
+    `models` may be chosen for any firm; `players` says who plays which firm at first.
+    """
     firms = firm_names(scenario)
     if len(firms) <= MOST_FIRMS_SHOWN:
-        return {f"player_{name}": player_field(name, role) for name, role in firms}
-    return {f"player_{role}": player_field(f"every {role}", role) for role in dict(firms).values()}
+        return {
+            f"player_{name}": player_field(name, role, models, first_of(name, models, players)) for name, role in firms
+        }
+    return {f"player_{role}": player_field(f"every {role}", role, models, "") for role in dict(firms).values()}
 
 
-def player_field(title: str, role: str) -> forms.ChoiceField:
-    """The field that asks who plays."""
-    kinds = scripts_of(role)
-    field = forms.ChoiceField(choices=[(kind, kind) for kind in kinds], initial=kinds[0], label=title)
-    field.error_messages["invalid_choice"] = f"{title} can be played by: {', '.join(kinds)}"
+def first_of(firm: str, models: Mapping[str, ModelSettings], players: Mapping[str, str]) -> str:
+    """Who plays a firm of the run that is cloned, as the choice of its field; empty for another firm."""
+    return f"{CLONE}{firm}" if players.get(firm) == MODEL and firm in models else players.get(firm, "")
+
+
+def player_field(title: str, role: str, models: Mapping[str, ModelSettings], first: str) -> forms.ChoiceField:
+    """The field that asks who plays. Scripts and seats need no more than a name; a model is one that is known."""
+    kinds = [*kinds_for(role), *(kind for kind in SEATED if role in KINDS[kind].roles)]
+    choices = [(kind, kind) for kind in kinds]
+    choices += [(f"{CLONE}{firm}", f"{settings.model}, as {firm} had it") for firm, settings in models.items()]
+    initial = first if first in dict(choices) else kinds[0]
+    field = forms.ChoiceField(choices=choices, initial=initial, label=title)
+    allowed = ", ".join(title for _, title in choices)
+    field.error_messages["invalid_choice"] = f"{title} can be played by: {allowed}"
     return field
 
 
-def scripts_of(role: str) -> list[str]:
-    """The kinds that can play a role by name alone, the usual one first; other kinds want settings of their own."""
-    return [kind for kind in kinds_for(role) if KINDS[kind].is_script]
+def is_model(player: str) -> bool:
+    """Whether a choice is a model of the run that is cloned."""
+    return player.startswith(CLONE)
 
 
-def all_scripts(fields: Mapping[str, forms.ChoiceField], evaluated: str) -> dict[str, str]:
+def models_of(run: Run) -> dict[str, ModelSettings]:
+    """How models played the firms of a run, by firm."""
+    return {firm: ModelSettings.model_validate(settings) for firm, settings in run.model_settings.items()}
+
+
+def kept_scenario(run: Run) -> Scenario | None:
+    """The scenario of a run if no lines of settings make it."""
+    scenario = Scenario.model_validate(run.scenario)
+    return scenario if lines_of(scenario) is None else None
+
+
+def initial_of(run: Run) -> dict[str, Any]:
+    """What the form of a clone begins with."""
+    pace = f"{run.pace_seconds:g}"
+    return {
+        "name": f"{run.name[:72]}, again",
+        "days": run.days,
+        "seed": run.seed,
+        "pace": pace if pace in dict(PACES) else "1",
+        "settings": "\n".join(lines_of(Scenario.model_validate(run.scenario)) or []),
+        "budget_usd": run.limits.get("budget_usd"),
+        "day_budget_usd": run.limits.get("day_budget_usd"),
+    }
+
+
+def all_scripts(fields: Mapping[str, forms.Field], evaluated: str) -> dict[str, str]:
     """Every firm is played by its role's first kind."""
     return {name: str(field.initial) for name, field in fields.items()}
 
 
-def passive_evaluated(fields: Mapping[str, forms.ChoiceField], evaluated: str) -> dict[str, str]:
+def person_evaluated(fields: Mapping[str, forms.Field], evaluated: str) -> dict[str, str]:
+    """A person plays the evaluated firm, by a link, against scripts."""
+    return {**all_scripts(fields, evaluated), f"player_{evaluated}": HUMAN}
+
+
+def passive_evaluated(fields: Mapping[str, forms.Field], evaluated: str) -> dict[str, str]:
     """The evaluated firm does nothing at all, against scripts."""
     return {**all_scripts(fields, evaluated), f"player_{evaluated}": "passive"}
 
 
-def all_passive(fields: Mapping[str, forms.ChoiceField], evaluated: str) -> dict[str, str]:
+def all_passive(fields: Mapping[str, forms.Field], evaluated: str) -> dict[str, str]:
     """Nobody does anything: what rent and spoilage alone cost."""
     return dict.fromkeys(fields, "passive")
 
 
+def papers_settings(fields: Mapping[str, forms.Field], evaluated: str) -> dict[str, str]:
+    """The paper's scenario for its 90 days, scripts in all seats; the seed stays."""
+    return {"settings": "", "days": str(Scenario().days), **all_scripts(player_fields(Scenario(), {}, {}), "")}
+
+
 PRESETS: Final = {
     "All scripts": all_scripts,
+    "You against scripts": person_evaluated,
     "Passive roaster": passive_evaluated,
     "All passive": all_passive,
+    "The paper’s settings": papers_settings,
 }

@@ -1,4 +1,4 @@
-"""The list of runs: where each stands, who plays, and how the evaluated firm does."""
+"""The list of runs: where each stands, who plays, what it spent, and how the evaluated firm does."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from django import forms
 from django.core.paginator import Page, Paginator
-from django.db.models import F
+from django.db.models import F, Q, QuerySet, Sum, TextField
+from django.db.models.functions import Cast
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -19,11 +21,64 @@ from dashboards.state import state_of
 from dashboards.words import micros_text, sign_of
 from marketplace.economy.money import usd
 from marketplace.models import Firm
-from simulation.models import DayEnd, Run
-from simulation.players.registry import kinds_for
+from simulation.models import Call, DayEnd, Run
+from simulation.players.registry import KINDS, kinds_for
 
 RUNS_PER_PAGE: Final = 25
 SPARK_POINTS: Final = 60
+
+
+class RunFilter(forms.Form):
+    """Which runs a reader wants; what makes no sense is no wish."""
+
+    q = forms.CharField(
+        required=False,
+        max_length=80,
+        label="Name or number",
+        widget=forms.TextInput(
+            attrs={"type": "search", "autocomplete": "off", "placeholder": "Name, experiment, number"}
+        ),
+    )
+    status = forms.ChoiceField(required=False, choices=[("", "Any status"), *Run.Status.choices], label="Status")
+    player = forms.CharField(
+        required=False,
+        max_length=80,
+        label="Player or model",
+        widget=forms.TextInput(
+            attrs={"type": "search", "autocomplete": "off", "list": "players-known", "placeholder": "Player or model"}
+        ),
+    )
+
+    def apply(self, runs: QuerySet[Run]) -> QuerySet[Run]:
+        """Only the runs that match."""
+        self.is_valid()
+        wanted = self.cleaned_data
+        if wanted.get("q"):
+            runs = runs.filter(named(wanted["q"]))
+        if wanted.get("status"):
+            runs = runs.filter(status=wanted["status"])
+        return played_by(runs, wanted["player"]) if wanted.get("player") else runs
+
+    def is_asking(self) -> bool:
+        """Whether any wish was uttered."""
+        return any(self.cleaned_data.values())
+
+    def kinds(self) -> list[str]:
+        """What may be typed as a player, beside the names of models."""
+        return list(KINDS)
+
+
+def named(text: str) -> Q:
+    """Runs of a name or why they stand where they stand, or the one of a number."""
+    match = Q(name__icontains=text) | Q(status_reason__icontains=text)
+    is_number = text.isascii() and text.isdecimal() and len(text) <= 9
+    return match | Q(pk=int(text)) if is_number else match
+
+
+def played_by(runs: QuerySet[Run], text: str) -> QuerySet[Run]:
+    """Runs in which a kind of player, or a model, of such a name plays; looked for in the texts of their settings."""
+    texts = {"players_text": Cast("players", TextField()), "models_text": Cast("model_settings", TextField())}
+    return runs.annotate(**texts).filter(Q(players_text__icontains=text) | Q(models_text__icontains=text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,23 +92,33 @@ class RunLine:
     net_income: str
     sign: str
     spark: Spark | None
+    spend: str
 
 
 @require_safe
 @staff_only
 def run_list(request: HttpRequest) -> HttpResponse:
     """The page of the list; asked by htmx, its rows alone."""
-    page = Paginator(Run.objects.all(), RUNS_PER_PAGE).get_page(request.GET.get("page"))
+    only = RunFilter(request.GET)
+    page = Paginator(only.apply(Run.objects.all()), RUNS_PER_PAGE).get_page(request.GET.get("page"))
     template = "dashboards/_run_rows.html" if request.headers.get("HX-Request") else "dashboards/run_list.html"
-    return render(request, template, {"page": page, "lines": lines_of_page(page)})
+    context = {"page": page, "lines": lines_of_page(page), "only": only, "wishes": wishes_of(request)}
+    return render(request, template, context)
+
+
+def wishes_of(request: HttpRequest) -> str:
+    """The filters of an address, without the page."""
+    query = request.GET.copy()
+    query.pop("page", None)
+    return query.urlencode()
 
 
 def lines_of_page(page: Page[Run]) -> list[RunLine]:
-    """The lines of a page of runs. Two queries, however many runs."""
+    """The lines of a page of runs. Two queries, however many runs; a third where models play."""
     runs = list(page.object_list)
     firms = {firm.run_id: firm for firm in evaluated_firms(runs)}
-    sparks = sparks_of(firms.values())
-    return [line_of(run, firms.get(run.pk), sparks) for run in runs]
+    sparks, spends = sparks_of(firms.values()), spends_of(runs)
+    return [line_of(run, firms.get(run.pk), sparks, spends) for run in runs]
 
 
 def evaluated_firms(runs: Iterable[Run]) -> Iterable[Firm]:
@@ -61,13 +126,26 @@ def evaluated_firms(runs: Iterable[Run]) -> Iterable[Firm]:
     return Firm.objects.filter(run__in=list(runs), name=F("run__evaluated"))
 
 
+def spends_of(runs: Iterable[Run]) -> dict[int, int]:
+    """What each run's models have cost as budgets count it, in micro-dollars. One query, or none without models."""
+    with_models = [run.pk for run in runs if run.model_settings]
+    if not with_models:
+        return {}
+    parts = {"known": Sum("cost_micros"), "unsure": Sum("most_micros", filter=Q(cost_micros=None))}
+    sums = Call.objects.filter(run__in=with_models).order_by().values_list("run").annotate(**parts)
+    return dict.fromkeys(with_models, 0) | {run_id: (known or 0) + (unsure or 0) for run_id, known, unsure in sums}
+
+
 def sparks_of(firms: Iterable[Firm]) -> dict[int, Spark | None]:
-    """A small line of each firm's net income, by its key. One query."""
-    by_firm: dict[int, list[float]] = {firm.pk: [] for firm in firms}
-    rows = DayEnd.objects.filter(firm_id__in=list(by_firm)).order_by("pk")
-    for firm_id, amount_micros in rows.values_list("firm_id", "net_income_micros"):
-        by_firm[firm_id].append(usd(amount_micros))
-    return {firm_id: spark_of(thinned(amounts)) for firm_id, amounts in by_firm.items()}
+    """A small line of each firm's net income, by its key; a bankrupt firm's stays at its score. One query."""
+    by_key = {firm.pk: firm for firm in firms}
+    amounts: dict[int, list[float]] = {key: [] for key in by_key}
+    rows = DayEnd.objects.filter(firm_id__in=list(by_key)).order_by("pk")
+    for firm_id, day, amount_micros in rows.values_list("firm_id", "day", "net_income_micros"):
+        firm = by_key[firm_id]
+        is_frozen = firm.bankrupt_day is not None and day >= firm.bankrupt_day
+        amounts[firm_id].append(usd(firm.net_income_micros if is_frozen else amount_micros))
+    return {firm_id: spark_of(thinned(line)) for firm_id, line in amounts.items()}
 
 
 def thinned(amounts: list[float]) -> list[float]:
@@ -76,7 +154,9 @@ def thinned(amounts: list[float]) -> list[float]:
     return amounts[::-1][::stride][::-1]
 
 
-def line_of(run: Run, firm: Firm | None, sparks: Mapping[int, Spark | None]) -> RunLine:
+def line_of(
+    run: Run, firm: Firm | None, sparks: Mapping[int, Spark | None], spends: Mapping[int, int] | None = None
+) -> RunLine:
     """One run's line. A recording may evaluate no firm."""
     return RunLine(
         run=run,
@@ -86,6 +166,7 @@ def line_of(run: Run, firm: Firm | None, sparks: Mapping[int, Spark | None]) -> 
         net_income=micros_text(firm.net_income_micros) if firm else "–",
         sign=sign_of(firm.net_income_micros) if firm else "even",
         spark=sparks.get(firm.pk) if firm else None,
+        spend=micros_text(spends[run.pk]) if spends and run.pk in spends else "–",
     )
 
 

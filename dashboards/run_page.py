@@ -5,51 +5,83 @@ from __future__ import annotations
 from typing import Any, Final
 
 from django.core.exceptions import BadRequest
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from dashboards.access import staff_only
-from dashboards.books import days_table, evenings_of, last_event, sheet_of, shown_firms
+from dashboards.asked import firm_asked, number_asked
+from dashboards.books import evenings_of, last_event, sheet_of
 from dashboards.colours import style_of
-from dashboards.figures import MEASURES
+from dashboards.figures import Figure
 from dashboards.forms import PACES
 from dashboards.sheets import csv_response
-from dashboards.snapshot import firms_of, snapshot_of
+from dashboards.snapshot import Snapshot, firms_of, snapshot_of
+from dashboards.tabs import TABS, overview
+from dashboards.tabs.look import Look
+from dashboards.tabs.overview_figures import figures_of
+from dashboards.tabs.parts import modules, tab_parts
+from dashboards.tabs_views import fragment_context, look_at
 from dashboards.tape import GROUPS, LINES_PER_PAGE, Filter, Line, lines_of, rows_before
-from marketplace.models import Firm
-from simulation.models import Run
+from marketplace.rows import in_run, number_of
+from simulation.models import Event, Run
 
-BUTTONS: Final = (("start", "Start"), ("pause", "Pause"), ("resume", "Resume"))
+SPEEDS: Final = (1, 2, 5, 10, 20)
+BUTTONS: Final = (("start", "Start"), ("pause", "Pause"), ("resume", "Resume"), ("step", "Step a day"))
 
 
 @require_safe
 @staff_only
 def run_page(request: HttpRequest, run_id: int) -> HttpResponse:
-    """The page, as the run stands now; its script goes on from there."""
+    """The page, as the run stands now and as its address asks to look at it; its script goes on from there."""
     snapshot = snapshot_of(get_object_or_404(Run, pk=run_id))
+    look = look_at(snapshot.run, snapshot.firms, request.GET)
+    tab = TABS.get(request.GET.get("tab", ""), next(iter(TABS.values())))
     context = {
         "snapshot": snapshot,
+        "for_script": {**snapshot.for_script, "tabs": [part._asdict() for part in tab_parts()]},
         "state": snapshot.state,
-        "measures": MEASURES,
         "groups": GROUPS,
         "buttons": BUTTONS,
+        "speeds": SPEEDS,
         "paces": paces_for(snapshot.run.pace_seconds),
+        "tabs": tab_parts(),
+        "modules": modules(),
         **tape_context(snapshot.run, snapshot.lines, snapshot.run.events),
+        **fragment_context(tab, look),
     }
+    if tab is overview.TAB:
+        context["for_script"]["figures"] = overview_in(snapshot, look)
     return render(request, "dashboards/run.html", context)
+
+
+def overview_in(snapshot: Snapshot, look: Look) -> dict[str, Figure]:
+    """The charts of the first tab, which need nothing but what the page has read already."""
+    firms = [card.firm for card in snapshot.cards] if look.knower is None else [look.knower]
+    return figures_of(snapshot.run, firms, snapshot.evenings)
 
 
 @require_safe
 @staff_only
 def tape(request: HttpRequest, run_id: int) -> HttpResponse:
-    """Lines before a number that match a filter, newest first; without a number the newest of all."""
+    """Lines before a number, or up to the evening of a day, that match a filter, newest first; else the newest."""
     run = get_object_or_404(Run, pk=run_id)
     firms = firms_of(run)
-    before = whole_number(request.GET.get("before", "")) or run.events + 1
-    only = Filter(group_asked(request.GET.get("group", "")), firm_asked(request.GET.get("firm", ""), firms))
+    look = look_at(run, firms, request.GET)
+    before = number_asked(request.GET, "before") or end_of(look)
+    firm = look.knower or firm_asked(request.GET.get("firm", ""), firms)
+    only = Filter(group_asked(request.GET.get("group", "")), firm.pk if firm else 0)
     lines = lines_of(rows_before(run.pk, before, only), {firm.pk: firm.name for firm in firms})
     return render(request, "dashboards/_tape_lines.html", tape_context(run, lines, before - 1))
+
+
+def end_of(look: Look) -> int:
+    """The number of the first event after what a look shows. One query at most."""
+    if look.is_live:
+        return look.run.events + 1
+    later = Event.objects.filter(**in_run(look.run.pk), day__gt=look.until).order_by("pk")
+    key = later.values_list("pk", flat=True).first()
+    return number_of(key) if key else look.run.events + 1
 
 
 def paces_for(current: float) -> list[tuple[float, str]]:
@@ -68,43 +100,11 @@ def tape_context(run: Run, lines: list[Line], upto: int) -> dict[str, Any]:
     }
 
 
-def whole_number(text: str) -> int:
-    """A number from an address, 0 for none."""
-    if not text:
-        return 0
-    if not (text.isascii() and text.isdecimal() and len(text) <= 9):
-        raise BadRequest("before is not a number of at most nine digits")
-    return int(text)
-
-
 def group_asked(name: str) -> str:
     """The name of a group of events."""
     if name and name not in GROUPS:
         raise BadRequest(f"group is none of {', '.join(GROUPS)}")
     return name
-
-
-def firm_asked(name: str, firms: list[Firm]) -> int:
-    """The key of the firm with a name, 0 for none asked."""
-    if not name:
-        return 0
-    for firm in firms:
-        if firm.name == name:
-            return firm.pk
-    raise BadRequest("no firm of this run has that name")
-
-
-@require_safe
-@staff_only
-def days(request: HttpRequest, run_id: int, measure: str) -> HttpResponse:
-    """The table behind a chart."""
-    if measure not in MEASURES:
-        raise Http404
-    run = get_object_or_404(Run, pk=run_id)
-    firms = shown_firms(firms_of(run), run.evaluated)
-    names = [firm.name for firm in firms]
-    table = days_table(evenings_of(run, firms, last_event(run)), names, MEASURES[measure].column)
-    return render(request, "dashboards/_days.html", {"names": names, "table": table, "measure": MEASURES[measure]})
 
 
 @require_safe

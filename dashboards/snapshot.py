@@ -8,16 +8,14 @@ it has already for the same evening, so it does no harm that the socket then tel
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from dashboards.alarms import NO_FLAGS, flags_by_firm
 from dashboards.books import Evening, evenings_of, last_evenings, shown_firms
-from dashboards.cards import Debts, Standing, debts_of, standing_of
+from dashboards.cards import Debts, Standing, debts_of, evenings_on_cards, standing_of
 from dashboards.colours import FirmStyle, style_of
-from dashboards.figures import MEASURES, firms_over_days
 from dashboards.live import live_state_of
-from dashboards.state import frame_of
 from dashboards.tape import Filter, Line, last_actions, lines_of, rows_before
 from marketplace.models import Firm
 from marketplace.rows import in_run
@@ -44,19 +42,22 @@ class Snapshot:
     state: dict[str, Any]
     firms: list[Firm]
     cards: list[Card]
-    figures: dict[str, Any]
+    evenings: list[Evening]
     lines: list[Line]
     styles: dict[str, FirmStyle]
 
     @property
     def for_script(self) -> dict[str, Any]:
         """What the page's script goes on from."""
+        shown = [card.firm for card in self.cards]
         return {
             "run": self.run.pk,
             "since": self.run.events,
             "state": self.state,
-            "figures": self.figures,
             "styles": {name: style._asdict() for name, style in self.styles.items()},
+            "evenings": evenings_on_cards(shown, self.evenings),
+            "standings": {card.firm.name: asdict(card.standing) for card in self.cards},
+            "lasts": {card.firm.name: asdict(card.last) for card in self.cards if card.last},
         }
 
 
@@ -77,7 +78,7 @@ def snapshot_of(run: Run) -> Snapshot:
         state=live_state_of(run),
         firms=firms,
         cards=cards_of(run, shown, evenings, lines),
-        figures=figures_of(run, shown, evenings),
+        evenings=evenings,
         lines=lines,
         styles={firm.name: style_of(firm.name) for firm in firms},
     )
@@ -97,9 +98,3 @@ def cards_of(run: Run, firms: list[Firm], evenings: list[Evening], lines: list[L
         )
         for firm in firms
     ]
-
-
-def figures_of(run: Run, firms: list[Firm], evenings: list[Evening]) -> dict[str, Any]:
-    """The chart of each measure."""
-    frame = frame_of(run, [firm.name for firm in firms])
-    return {name: firms_over_days(evenings, frame, measure) for name, measure in MEASURES.items()}

@@ -14,11 +14,13 @@ Status = Run.Status
 
 # What a person may do to a run, by its status. `simulation.control` checks again, under the row's lock.
 VERBS: Final[Mapping[str, tuple[str, ...]]] = {
-    Status.DRAFT: ("start", "cancel"),
+    Status.DRAFT: ("start", "step", "cancel", "delete"),
     Status.RUNNING: ("pause", "cancel"),
     Status.WAITING: ("pause", "cancel"),
-    Status.PAUSED: ("resume", "cancel"),
-    Status.FAILED: ("resume", "cancel"),
+    Status.PAUSED: ("resume", "step", "cancel", "delete"),
+    Status.FINISHED: ("delete",),
+    Status.STOPPED: ("delete",),
+    Status.FAILED: ("resume", "cancel", "delete"),
 }
 
 # What to do, where the status alone leaves one helpless.
@@ -27,10 +29,7 @@ ADVICE: Final[Mapping[str, str]] = {
     Status.FAILED: "All it played until then is saved. Resume tries again from there; the worker’s log says more.",
 }
 # How the reason of a pause begins → the option of `manage.py set_budget` that helps.
-RAISES: Final[Mapping[str, str]] = {"the run's budget": "--run", "the budget of day": "--day"}
-FIRM_BUDGET_ADVICE: Final = (
-    "Nothing is lost, but a firm’s own budget is part of the run: it can only rest here, or be cancelled."
-)
+RAISES: Final[Mapping[str, str]] = {"the run's budget": "--run ", "the budget of day": "--day "}
 LATER_ADVICE: Final = "Nothing is lost. It tries again by itself; Resume tries at once."
 # A word of a provider's error → what cures it. Waiting does not: Resume is for when it is done.
 CURES: Final[Mapping[str, str]] = {
@@ -59,6 +58,7 @@ def state_of(run: Run) -> dict[str, Any]:
         "started": run.started_at.isoformat() if run.started_at else None,
         "ended": run.ended_at.isoformat() if run.ended_at else None,
         "day": day_text(run),
+        "today": today_of(run),
         "clock": moment_text(run.minute),
         "percent": percent_of(run),
         "events": run.events,
@@ -75,6 +75,11 @@ def day_text(run: Run) -> str:
     return f"{number_text(run.day)} of {number_text(run.days)}"
 
 
+def today_of(run: Run) -> int:
+    """The day that the page shows when it shows the present; a run that is over stays on its last."""
+    return min(run.day, run.days - 1)
+
+
 def advice_of(run: Run) -> str:
     """What a person can do about where it stands."""
     if run.status != Status.PAUSED or run.paused_by in ("", Run.PausedBy.PERSON):
@@ -88,10 +93,11 @@ def advice_of(run: Run) -> str:
 
 def budget_advice(run: Run) -> str:
     """How a run that a budget paused can go on."""
-    option = next((option for start, option in RAISES.items() if run.status_reason.startswith(start)), None)
-    if option is None:
-        return FIRM_BUDGET_ADVICE
-    return f"Nothing is lost. Raise the budget with “manage.py set_budget {run.pk} {option} USD”, then Resume."
+    reason = run.status_reason
+    firm, _, _ = reason.partition("'s budget")
+    option = next((option for start, option in RAISES.items() if reason.startswith(start)), f"--firm {firm}=")
+    command = f"manage.py set_budget {run.pk} {option}USD"
+    return f"Nothing is lost. Raise the budget under Spend, or with “{command}”, then Resume."
 
 
 def waited_for(run: Run) -> list[str]:

@@ -22,6 +22,7 @@ VERBS: Final[dict[str, Callable[[int], Run]]] = {
     "start": control.start_run,
     "pause": control.pause_run,
     "resume": control.resume_run,
+    "step": control.step_day,
     "cancel": control.cancel_run,
 }
 
@@ -29,7 +30,7 @@ VERBS: Final[dict[str, Callable[[int], Run]]] = {
 @require_POST
 @staff_only
 def verb(request: HttpRequest, run_id: int, verb: str) -> HttpResponse:
-    """Start, pause, resume or cancel a run."""
+    """Start, pause, resume, step or cancel a run."""
     if verb not in VERBS:
         raise Http404
     return answer(request, run_id, VERBS[verb])

@@ -226,10 +226,12 @@ class LittleRun:
     def _write_events(self) -> None:
         made = {"deal": "D1", "offer": "O1", "item": ROASTED, "note": SCRIPT}
         sent = {"message": "M1", "title": FORMULA, "body": SCRIPT}
+        letter = {"firm_id": self.key(RETAILER), "other_id": self.key(ROASTER), "data": sent}
+        deal = {"firm_id": self.key(ROASTER), "other_id": self.key(RETAILER), "data": made}
         Event.objects.bulk_create(
             [
-                Event(**self.row(1, minute=570, day=0, kind="message_sent", firm_id=self.key(RETAILER), data=sent)),
-                Event(**self.row(2, minute=600, day=0, kind="deal_made", firm_id=self.key(ROASTER), data=made)),
+                Event(**self.row(1, minute=570, day=0, kind="message_sent", **letter)),
+                Event(**self.row(2, minute=600, day=0, kind="deal_made", **deal)),
                 Event(**self.row(3, minute=1140, day=0, kind="day_ended", data={"firms": {}})),
             ]
         )

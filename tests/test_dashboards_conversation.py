@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from concurrent.futures import Future
 from html import unescape
+from html.parser import HTMLParser
 from typing import Any
 
 import pytest
@@ -23,6 +25,7 @@ from simulation import control, runner
 from simulation.engine.scenario import scenario_from
 from simulation.models import Ask, Call, ChatMessage, ChatSummary, Conversation, Event, Run, Turn
 from simulation.players.llm import provider
+from simulation.players.llm.provider import Reply
 from simulation.store import rebuild
 from tests.model_server.conversation import read_conversation
 from tests.model_server.running import RunningServer, running_model_server
@@ -117,18 +120,22 @@ def digest_of(call: Call, body: dict[str, Any]) -> str:
 def test_so_is_a_request_after_notes_of_the_models_own(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
     received = len(server.log())
     asked: list[object] = []
-    original = provider.ask
+    original = provider.start
 
-    def with_notes(*arguments: Any) -> Any:
-        reply = original(*arguments)
+    def with_notes(*arguments: Any) -> Future[Reply]:
+        answer: Future[Reply] = Future()
+        reply = original(*arguments).result()
         asked.append(reply)
         if len(asked) % 3 != 1 or not arguments[2]:
-            return reply
+            answer.set_result(reply)
+            return answer
         function = {"name": "store_note", "arguments": json.dumps({"key": "price", "text": "3.49"})}
         call = {"id": f"note_{len(asked)}", "type": "function", "function": function}
-        return reply._replace(message={"role": "assistant", "content": "To remember.", "tool_calls": [call]})
+        message = {"role": "assistant", "content": "To remember.", "tool_calls": [call]}
+        answer.set_result(reply._replace(message=message))
+        return answer
 
-    monkeypatch.setattr(provider, "ask", with_notes)
+    monkeypatch.setattr(provider, "start", with_notes)
     settings = {"memory_tools": True, "context": SHORT["context"] | {"limit_tokens": 1500}}
     run = play(started({"roaster_A": model(server, **settings)}, days=4))
     assert ChatMessage.objects.filter(run=run, content__contains="store_note").count() > 2
@@ -589,13 +596,34 @@ def hostile_run() -> tuple[Run, Call]:
     return run, call
 
 
+class Handlers(HTMLParser):
+    """Finds every attribute that would run something."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found += [f"{tag} {name}" for name, _ in attrs if name.startswith("on")]
+
+
+def handlers_in(html: str) -> list[str]:
+    parser = Handlers()
+    parser.feed(html)
+    return parser.found
+
+
+def test_a_handler_that_a_text_smuggles_in_would_be_found() -> None:
+    assert handlers_in('<p title="<img onerror=x>">safe</p><img src=x onerror=y>') == ["img onerror"]
+
+
 def test_what_was_written_is_text_wherever_it_appears(staff: Client) -> None:
     run, call = hostile_run()
     for address in ("", "firms/roaster_A/0/", "turns/1/", "turns/1/given/", "turns/2/", f"calls/{call.pk}/", "spend/"):
         html = page(staff, f"/runs/{run.pk}/{address}")
         assert "<script>alert" not in html
         assert "<img src=x" not in html
-        assert re.findall(r"<[^>]+\son[a-z]+=", html) == []
+        assert handlers_in(html) == []
         assert re.findall(r"<script(?![^>]*(?:\bsrc=|application/json))[^>]*>", html) == []
         if address:
             assert "alert(1)" in unescape(html)

@@ -5,18 +5,19 @@ from typing import Any
 
 import pytest
 
-from dashboards.books import AMOUNTS, Evening, days_table, sheet_of
+from dashboards.books import Evening, days_table, sheet_of
 from dashboards.colours import letter_index, style_of
 from dashboards.figures import MEASURES, Band, Frame, firms_over_days, label, spark_of
-from dashboards.sheets import csv_text, safe_cell
+from dashboards.sheets import csv_text
 from dashboards.words import item_text, moment_text, number_text, sign_of, usd_text, weekday_of
+from simulation.cells import safe_cell
 
 FIRMS = ["farmer_A", "roaster_A", "roaster_B"]
 
 
 def evening(firm: str, day: int, net_income: int, cash: int = 0) -> Evening:
-    amounts = {**dict.fromkeys(AMOUNTS, 0), "net_income_micros": net_income, "cash_micros": cash}
-    return Evening(firm, day, **amounts)
+    stock = 3 * cash  # no sense in it, only to be told apart
+    return Evening(firm, day, net_income, cash, 0, 0, inventory_micros=stock, receivables_micros=0, payables_micros=0)
 
 
 EVENINGS = [
@@ -44,6 +45,12 @@ def test_a_line_has_a_point_a_day_in_usd() -> None:
 def test_each_measure_draws_its_own_column() -> None:
     assert lines_by_firm("cash")["farmer_A"]["y"] == [14_940.0, 14_880.0]
     assert lines_by_firm("equity")["farmer_A"]["y"] == [0.0, 0.0]
+    assert lines_by_firm("inventory")["farmer_A"]["y"] == [44_820.0, 44_640.0]
+
+
+def test_a_line_says_to_the_page_what_it_is_to_cut_it_and_to_name_it() -> None:
+    meta = lines_by_firm("cash")["roaster_A"]["meta"]
+    assert (meta["key"], meta["days"], meta["light"], meta["dark"]) == ("roaster_A", "x", "#A4501C", "#EB8B47")
 
 
 def test_firms_outside_the_frame_are_not_drawn() -> None:

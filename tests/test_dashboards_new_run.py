@@ -1,5 +1,6 @@
 """The form that starts a run: what it makes, and what it says of values that cannot be."""
 
+import tomllib
 from typing import Any
 
 import pytest
@@ -8,7 +9,11 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from dashboards.forms import ExperimentForm, NewRunForm
+from dashboards.scenario_lines import changes
+from simulation.control import create_run
+from simulation.engine.scenario import scenario_from
 from simulation.models import Run
+from simulation.players.llm.settings import Limits, ModelSettings
 from simulation.players.registry import KINDS, kinds_for
 
 PLAYERS = {
@@ -110,10 +115,12 @@ def test_too_many_firms_to_ask_for_each_are_asked_for_by_role() -> None:
 
 
 def test_presets_fill_in_every_player() -> None:
-    presets = {preset["title"]: preset["players"] for preset in NewRunForm().presets()}
+    presets = {preset["title"]: preset["fields"] for preset in NewRunForm().presets()}
     assert presets["All scripts"] == PLAYERS
     assert presets["Passive roaster"] == {**PLAYERS, "player_roaster_A": "passive"}
     assert set(presets["All passive"].values()) == {"passive"}
+    assert presets["You against scripts"] == {**PLAYERS, "player_roaster_A": "human"}
+    assert presets["The paper’s settings"] == {**PLAYERS, "days": "90", "settings": ""}
 
 
 def test_the_form_makes_and_starts_a_run_and_goes_to_its_page(staff: Client) -> None:
@@ -152,6 +159,118 @@ def test_a_form_that_no_page_sent_is_refused(staff: Client, sent: dict[str, Any]
         answer = staff.post("/runs/new/", sent)
     assert answer.status_code == 200
     assert "The run was not started" in answer.content.decode()
+
+
+# Cloning a run
+
+
+def cloned(staff: Client, run: Run, **changes: str) -> Run:
+    """The run that comes of sending the form of a clone as it opens, but for some changes."""
+    form = staff.get(f"/runs/new/?of={run.pk}").context["form"]
+    data = {name: form[name].value() for name in form.fields}
+    answer = staff.post(f"/runs/new/?of={run.pk}", {**{name: value or "" for name, value in data.items()}, **changes})
+    assert answer.status_code == 302, answer.context["form"].errors
+    return Run.objects.order_by("pk").last() or run
+
+
+def settings_of(run: Run) -> dict[str, Any]:
+    """All that a run is played by."""
+    names = (
+        "scenario",
+        "seed",
+        "days",
+        "evaluated",
+        "players",
+        "model_settings",
+        "limits",
+        "information",
+        "is_practice",
+    )
+    return {name: getattr(run, name) for name in names}
+
+
+SCENARIOS: list[dict[str, Any]] = [
+    {},
+    {"days": 12, "late_fee": 0.002, "name": "my own <market>"},
+    {"roles": {"farmer": {"firms": 3, "opex": 1.25}}, "evaluated": "farmer_C"},
+    {"firms": {"roaster_B": {"storage_cap_kg": 7}}},
+    {"festival": None},
+]
+
+
+@pytest.mark.parametrize("values", SCENARIOS)
+def test_a_clone_is_played_by_the_same_settings(staff: Client, values: dict[str, Any]) -> None:
+    scenario = scenario_from(values)
+    run = create_run(name="First", scenario=scenario, seed=41, players={"roaster_A": "passive"}, pace_seconds=0.1)
+    clone = cloned(staff, run)
+    assert settings_of(clone) == settings_of(run)
+    assert (clone.name, clone.pace_seconds, clone.status) == ("First, again", 0.1, "running")
+
+
+def test_a_clone_takes_over_models_and_limits_and_all_can_be_changed(staff: Client) -> None:
+    prices = {"input": 3.0, "output": 15.0}
+    models = {"roaster_A": ModelSettings.model_validate({"model": "claude-sonnet-4-6", "prices": prices})}
+    limits = Limits(budget_usd=50, day_budget_usd=2, retry_seconds=60)
+    run = create_run(name="Costly", scenario=scenario_from({}), seed=1, players={}, models=models, limits=limits)
+    assert settings_of(cloned(staff, run)) == settings_of(run)
+    changes = {
+        "seed": "9",
+        "days": "5",
+        "budget_usd": "20",
+        "player_roaster_A": "passive",
+        "player_farmer_B": "as:roaster_A",
+    }
+    changed = cloned(staff, run, **changes)
+    assert (changed.seed, changed.days, changed.scenario["days"]) == (9, 5, 5)
+    assert (changed.players["roaster_A"], changed.players["farmer_B"]) == ("passive", "model")
+    assert changed.model_settings == {"farmer_B": run.model_settings["roaster_A"]}
+    assert changed.limits == {**run.limits, "budget_usd": 20.0}
+
+
+def test_a_scenario_that_lines_cannot_say_is_kept_as_it_is(staff: Client) -> None:
+    run = create_run(name="Plain", scenario=scenario_from({"festival": None}), seed=1, players={})
+    page = staff.get(f"/runs/new/?of={run.pk}").content.decode()
+    assert "cannot be written in lines" in page
+    clone = cloned(staff, run, days="8", settings="late_fee = 0.5")  # the field is closed: what it says is not heard
+    assert clone.scenario == {**run.scenario, "days": 8}
+
+
+def test_a_clones_budget_of_a_day_is_within_the_runs(staff: Client) -> None:
+    prices = {"input": 3.0, "output": 15.0}
+    models = {"roaster_A": ModelSettings.model_validate({"model": "claude-sonnet-4-6", "prices": prices})}
+    run = create_run(name="Costly", scenario=scenario_from({}), seed=1, players={}, models=models)
+    sent = {**GOOD, "player_roaster_A": "as:roaster_A", "budget_usd": "1", "day_budget_usd": "2"}
+    page = staff.post(f"/runs/new/?of={run.pk}", sent).content.decode()
+    assert "At most the budget of the whole run" in page
+    assert Run.objects.count() == 1
+
+
+@pytest.mark.parametrize(("of", "status"), [("999", 404), ("x", 400), ("-1", 400), ("", 200)])
+def test_only_a_run_that_is_there_is_cloned(staff: Client, of: str, status: int) -> None:
+    assert staff.get(f"/runs/new/?of={of}").status_code == status
+
+
+def test_a_run_of_other_rules_is_not_cloned(staff: Client) -> None:
+    run = create_run(name="Old", scenario=scenario_from({}), seed=1, players={})
+    Run.objects.update(rules_version="0")
+    assert staff.get(f"/runs/new/?of={run.pk}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "values", [{}, {"stock": {"a b": 1, "c": None}}, {"list": [1, 2.5, "x"]}, {"text": 'say "hi" \\ 1'}]
+)
+def test_lines_of_settings_are_toml(values: dict[str, Any]) -> None:
+    lines = list(changes({}, values))
+    read = tomllib.loads("\n".join(lines))
+    assert read == ({"stock": {"a b": 1}} if "stock" in values else values)
+
+
+def test_a_person_may_be_given_a_seat(staff: Client) -> None:
+    answer = staff.post("/runs/new/", {**GOOD, "player_roaster_A": "human"})
+    assert answer.status_code == 302
+    run = Run.objects.get()
+    assert run.players["roaster_A"] == "human"
+    assert [seat.firm.name for seat in run.seats.all()] == ["roaster_A"]
 
 
 # An experiment from a file.

@@ -15,7 +15,7 @@ from pytest_django import DjangoAssertNumQueries
 from dashboards.books import MOST_FIRMS_SHOWN
 from dashboards.tape import LINES_PER_PAGE
 from simulation.engine.scenario import scenario_from
-from simulation.models import Run
+from simulation.models import Call, DayEnd, Event, Run
 from tests.small_runs import add_event, add_events, books, end_day, make_run
 
 pytestmark = pytest.mark.django_db
@@ -54,7 +54,7 @@ ADDRESSES = [
     "/runs/new/",
     "/runs/1/",
     "/runs/1/tape/",
-    "/runs/1/days/net_income/",
+    "/runs/1/tabs/overview/net_income/table/",
     "/runs/1/days.csv",
 ]
 POSTS = [
@@ -64,6 +64,7 @@ POSTS = [
     "/runs/1/pause/",
     "/runs/1/pace/",
     "/runs/1/cancel/",
+    "/runs/1/delete/",
 ]
 
 
@@ -128,7 +129,7 @@ def test_opening_an_address_changes_nothing(staff: Client, address: str) -> None
         "/runs/٣/",
         "/runs/1%00/",
         "/runs/x/",
-        "/runs/1/days/drop_table/",
+        "/runs/1/tabs/overview/drop_table/table/",
         "/nowhere/",
     ],
 )
@@ -228,7 +229,115 @@ def test_the_list_has_pages(staff: Client) -> None:
 def test_the_list_fetches_its_rows_alone(staff: Client) -> None:
     make_run()
     rows = staff.get("/", headers={"HX-Request": "true"}).content.decode()
-    assert rows.lstrip().startswith("<table")
+    assert rows.lstrip().startswith('<div id="runs"')
+    assert "<html" not in rows
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("", {"Autumn", "Autumn idle", "Winter"}),
+        ("q=autumn", {"Autumn", "Autumn idle"}),
+        ("q=out+of+money", {"Winter"}),
+        ("status=paused", {"Winter"}),
+        ("player=passive", {"Autumn idle"}),
+        ("player=sonnet", {"Winter"}),
+        ("q=autumn&player=passive&status=running", {"Autumn idle"}),
+        ("q=spring", set()),
+        ("q=%25", set()),  # a sign that means anything to the database
+        ("status=drop", {"Autumn", "Autumn idle", "Winter"}),
+        ("q=%00", {"Autumn", "Autumn idle", "Winter"}),
+        ("q=" + "x" * 500, {"Autumn", "Autumn idle", "Winter"}),
+    ],
+)
+def test_the_list_is_filtered_by_name_status_and_player(staff: Client, query: str, names: set[str]) -> None:
+    make_run(name="Autumn")
+    idle = make_run(name="Autumn idle")
+    idle.players["roaster_A"] = "passive"
+    idle.save()
+    winter = make_run(name="Winter", status="paused", status_reason="out of money")
+    winter.players["roaster_A"], winter.model_settings["roaster_A"] = "model", {"model": "claude-sonnet-4-6"}
+    winter.save()
+    page = staff.get(f"/?{query}").content.decode()
+    assert set(re.findall(r"<bdi>(.*?)</bdi></a>", page)) == names
+    assert ("No run matches" in page) == (not names)
+
+
+def test_a_run_is_found_by_its_number(staff: Client) -> None:
+    runs = [make_run(name=f"Run of {word}") for word in ("beans", "water")]
+    page = staff.get(f"/?q={runs[0].pk}").content.decode()
+    assert ("beans" in page, "water" in page) == (True, False)
+
+
+def test_the_pages_of_a_filtered_list_keep_the_filter(staff: Client) -> None:
+    Run.objects.bulk_create(
+        Run(name=f"Trial {number}", scenario={}, seed=0, days=90, evaluated="", players={}) for number in range(60)
+    )
+    page = staff.get("/?q=trial&page=2&status=draft").content.decode()
+    assert 'href="?q=trial&amp;status=draft&amp;page=1"' in page
+    assert 'href="?q=trial&amp;status=draft&amp;page=3"' in page
+    assert 'hx-get="/?q=trial&amp;page=2&amp;status=draft"' in page  # what the list fetches when a run has moved
+
+
+def test_the_list_says_what_models_have_cost(staff: Client, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    run = make_run(name="With a model")
+    run.model_settings = {"roaster_A": {"model": "claude-sonnet-4-6"}}
+    run.save()
+    make_run(name="Scripts alone")
+    shared = {"run": run, "firm": run.firms.first(), "ask_id": 1, "day": 0, "purpose": "decide", "outcome": "used"}
+    counts = {"attempt": 1, "latency_ms": 5, "model_asked": "x", "messages_before": 0, "summaries_before": 0}
+    Call.objects.create(**shared, **counts, cost_micros=1_230_000, most_micros=9_000_000)
+    Call.objects.create(**shared, **counts, cost_micros=None, most_micros=20_000)  # not known: the most it can be
+    with django_assert_num_queries(SESSION_AND_USER + 5):
+        page = staff.get("/").content.decode()
+    assert re.findall(r'runs-spend"[^>]*>(.*?)<', page) == ["–", "1.25"]
+
+
+def test_the_small_line_of_a_bankrupt_firm_stays_at_its_score(staff: Client) -> None:
+    run = make_run()
+    for day, amount in enumerate((0.0, -100.0, -400.0)):
+        end_day(run, day, {"roaster_A": amount})
+    run.firms.filter(name="roaster_A").update(bankrupt_day=1, net_income_micros=-100_000_000)
+    assert 'points="0.0,1.0 48.0,23.0 96.0,23.0"' in staff.get("/").content.decode()
+
+
+# Deleting a run
+
+
+def test_a_run_that_rests_is_deleted_when_its_name_or_number_is_typed(staff: Client) -> None:
+    other = make_run()
+    end_day(other, 0, {})
+    for by_name in (True, False):
+        run = make_run(name="Of no use", status="paused")
+        end_day(run, 0, {})
+        page = staff.post(f"/runs/{run.pk}/delete/", {"typed": "Of no use" if by_name else str(run.pk)}, follow=True)
+        assert page.redirect_chain == [("/", 302)]
+        told = f"Run {run.pk}, Of no use, is deleted: 6 firms, 6 day ends, 1 events."
+        assert told in page.content.decode()
+    assert list(Run.objects.all()) == [other]
+    assert (DayEnd.objects.count(), Event.objects.count()) == (6, 1)
+
+
+@pytest.mark.parametrize("typed", ["", "of no use", "1", "\0", "x" * 100])
+def test_anything_else_deletes_nothing(staff: Client, typed: str) -> None:
+    run = make_run(pk=17, name="Of no use", status="finished")
+    assert staff.post(f"/runs/{run.pk}/delete/", {"typed": typed}).status_code == 200
+    assert Run.objects.exists()
+
+
+@pytest.mark.parametrize("status", ["running", "waiting"])
+def test_a_run_that_moves_is_not_deleted(staff: Client, status: str) -> None:
+    run = make_run(status=status)
+    assert "pause or cancel it" in staff.get(f"/runs/{run.pk}/delete/").content.decode()
+    assert "pause or cancel it" in staff.post(f"/runs/{run.pk}/delete/", {"typed": str(run.pk)}).content.decode()
+    assert Run.objects.exists()
+
+
+def test_asking_to_delete_deletes_nothing(staff: Client) -> None:
+    run = make_run(status="finished")
+    assert staff.get(f"/runs/{run.pk}/delete/").status_code == 200
+    assert Run.objects.exists()
+    assert staff.get("/runs/999/delete/").status_code == 404
 
 
 # A run's page
@@ -292,7 +401,7 @@ def test_what_arrives_after_the_last_evening_is_in_the_last_point(staff: Client)
     add_event(run, "run_ended", day=1, minute=19 * 60, status="finished", firms=figures)
     page = staff.get(f"/runs/{run.pk}/").content
     assert figure_points(page, "farmer_A") == ([0, 1], [-25.0, 90.0])
-    assert "90.00" in staff.get(f"/runs/{run.pk}/days/net_income/").content.decode()
+    assert "90.00" in staff.get(f"/runs/{run.pk}/tabs/overview/net_income/table/").content.decode()
 
 
 def test_a_bankrupt_firm_keeps_its_score_though_its_ledger_goes_on(staff: Client) -> None:
@@ -390,6 +499,13 @@ def test_a_run_is_paused_resumed_and_cancelled(staff: Client) -> None:
         assert run.status == status
 
 
+def test_a_run_steps_to_the_end_of_its_day(staff: Client) -> None:
+    run = make_run(status="paused", day=3)
+    assert staff.post(f"/runs/{run.pk}/step/", headers={"HX-Request": "true"}).status_code == 204
+    run.refresh_from_db()
+    assert (run.status, run.stop_after_day) == ("running", 3)
+
+
 def test_what_is_not_possible_says_why(staff: Client) -> None:
     run = make_run(status="finished")
     answer = staff.post(f"/runs/{run.pk}/pause/", headers={"HX-Request": "true"})
@@ -426,13 +542,13 @@ def test_a_pace_of_its_own_is_shown_too(staff: Client) -> None:
 @pytest.mark.parametrize(
     ("status", "buttons"),
     [
-        ("draft", {"start", "cancel"}),
+        ("draft", {"start", "step", "cancel", "delete"}),
         ("running", {"pause", "cancel"}),
         ("waiting", {"pause", "cancel"}),
-        ("paused", {"resume", "cancel"}),
-        ("failed", {"resume", "cancel"}),
-        ("finished", set()),
-        ("stopped", set()),
+        ("paused", {"resume", "step", "cancel", "delete"}),
+        ("failed", {"resume", "cancel", "delete"}),
+        ("finished", {"delete"}),
+        ("stopped", {"delete"}),
     ],
 )
 def test_only_what_is_possible_is_offered(staff: Client, status: str, buttons: set[str]) -> None:

@@ -171,14 +171,21 @@ async def test_a_change_of_status_is_told_without_an_event(run: Run, cookie: byt
     assert (page["lines"], page["state"]["status"], page["state"]["reason"]) == ([], "paused", "paused by a person")
 
 
-async def test_an_evening_carries_a_point_for_every_chart_and_the_debts(run: Run, cookie: bytes) -> None:
+async def test_an_evening_carries_a_point_for_every_chart_and_what_cards_show(run: Run, cookie: bytes) -> None:
     await sync_to_async(end_day)(run, 0, {"farmer_A": -25.0}, receivables=90.4)
     async with watching(f"/ws/runs/{run.pk}/", cookie) as socket:
         (evening,) = (await page_of(socket))["evenings"]
     assert evening["day"] == 0
     assert evening["firms"]["farmer_A"] == {
-        "points": {"net_income": -25.0, "cash": 14_975.0, "equity": 14_975.0},
-        "debts": {"receivables": "90", "payables": "0"},
+        "points": {"net_income": -25.0, "cash": 14_975.0, "equity": 14_975.0, "inventory": 0.0},
+        "books": {
+            "net_income": -25.0,
+            "cash": 14_975.0,
+            "receivables": 90.4,
+            "payables": 0.0,
+            "plain_kg": 0,
+            "specialty_kg": 0,
+        },
     }
 
 

@@ -3,7 +3,6 @@
 import { Socket } from "./socket.js";
 
 const REFRESH_MS = 1000;
-const rows = document.getElementById("runs");
 let due = false;
 let waiting = false;
 
@@ -12,7 +11,7 @@ function refresh() {
   if (waiting || document.hidden) return;
   due = false;
   waiting = true;
-  window.htmx.trigger(rows, "refresh");
+  window.htmx.trigger(document.getElementById("runs"), "refresh");
   setTimeout(() => {
     waiting = false;
     if (due) refresh();

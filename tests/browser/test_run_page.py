@@ -8,7 +8,6 @@ from playwright.sync_api import Page, expect
 from simulation.models import Run
 from tests.browser.conftest import Site, hint
 from tests.small_runs import add_event, add_events, end_day, make_run
-from tests.waiting import eventually
 
 pytestmark = pytest.mark.browser
 
@@ -104,21 +103,22 @@ def test_a_page_far_behind_opens_itself_afresh(site: Site, visitor: Page) -> Non
     expect(visitor.locator(".line").first).to_have_attribute("data-number", "5001")
 
 
-def test_cards_and_chart_follow_the_evenings(site: Site, visitor: Page) -> None:
+def test_cards_and_charts_follow_the_evenings(site: Site, visitor: Page) -> None:
     run = make_run()
     open_run(site, visitor, run)
-    expect(visitor.locator("#plot-empty")).to_be_visible()
+    income, cash = (visitor.locator(f'[data-figure="{name}"]') for name in ("net_income", "cash"))
+    expect(income.locator(".plot-empty")).to_have_text("The first evening’s books will draw the first points.")
+    expect(income.locator(".plot-empty")).to_be_visible()
     end_day(run, 0, {"farmer_A": -25.0}, receivables=90.0)
     end_day(run, 1, {"farmer_A": -1234.5})
     show(visitor, run)
     card = visitor.locator('.card[data-firm="farmer_A"]')
-    expect(card.locator(".figure")).to_have_text("−1,234.50")
-    eventually(lambda: visitor.locator("#plot").get_attribute("data-points") == "12", 10)
-    expect(visitor.locator("#plot-empty")).to_be_hidden()
-    visitor.get_by_role("button", name="Cash", exact=True).click()
-    expect(visitor.locator("#chart-title")).to_have_text("Cash by firm at each day’s end, USD")
-    visitor.get_by_text("The numbers behind it").click()
-    expect(visitor.locator("#days-table tbody tr").last).to_contain_text("13,765.50")
+    expect(card.locator(".amount")).to_have_text("−1,234.50")
+    expect(income).to_have_attribute("data-points", "12")
+    expect(income.locator(".plot-empty")).to_be_hidden()
+    expect(cash.locator(".figure-title")).to_have_text("Cash by firm at each day’s end, USD")
+    cash.get_by_role("button", name="Numbers").click()
+    expect(cash.locator("tbody tr").last).to_contain_text("13,765.50")
 
 
 def test_a_run_is_cancelled_only_after_being_asked(site: Site, visitor: Page) -> None:
@@ -168,8 +168,20 @@ def test_nothing_is_wider_than_the_window(site: Site, visitor: Page, width: int)
 def test_every_control_is_reached_by_the_keyboard(site: Site, visitor: Page) -> None:
     open_run(site, visitor, make_run())
     reached = set()
-    for _ in range(30):
+    for _ in range(60):
         visitor.keyboard.press("Tab")
         reached.add(visitor.evaluate("document.activeElement.id || document.activeElement.innerText"))
-    for name in ("Pause", "pace", "cancel", "Cash", "tape-group", "tape"):
+    for name in (
+        "Pause",
+        "pace",
+        "cancel",
+        "tab-overview",
+        "day",
+        "knower",
+        "PNG",
+        "CSV",
+        "Numbers",
+        "tape-group",
+        "tape",
+    ):
         assert any(re.match(name, text) for text in reached), (name, reached)

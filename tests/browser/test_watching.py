@@ -17,8 +17,8 @@ DAYS = 60
 
 
 def points(page: Page) -> int:
-    """How many points the chart has drawn."""
-    return int(page.locator("#plot").get_attribute("data-points") or 0)
+    """How many points the first chart has drawn."""
+    return int(page.locator('[data-figure="net_income"]').get_attribute("data-points") or 0)
 
 
 def seen(page: Page) -> int:

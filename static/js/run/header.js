@@ -30,8 +30,12 @@ function troubleText(waiting) {
   return troubled.map(({ who, trouble, again }) => `${who}: ${trouble}${again ? ` Asked again at ${clockOf(new Date(again))}${inText(again)}.` : ""}`).join(" ");
 }
 
+const WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]; // day 0 is a Monday
+const eveningOf = (day) => `Day ${day} · ${WEEKDAYS[day % 7]} 19:00`;
+
 export class Header {
-  constructor(state) {
+  constructor(look, state) {
+    this.look = look;
     this.element = document.getElementById("run-header");
     this.offline = document.getElementById("offline");
     this.alarm = document.getElementById("alarm");
@@ -41,8 +45,16 @@ export class Header {
     this.dialog.querySelector("form").addEventListener("submit", () => this.dialog.close());
     this.element.addEventListener("htmx:responseError", (event) => this.say(event.detail.xhr.responseText));
     this.element.addEventListener("htmx:sendError", () => this.say("The server does not answer. Nothing was changed."));
+    new ResizeObserver(() => this.measure()).observe(this.element);
     this.show(state);
+    look.addEventListener("change", () => this.showClock());
     setInterval(() => this.tick(), 1000);
+  }
+
+  // What sticks below the header must know how high it is.
+  measure() {
+    const isSticky = getComputedStyle(this.element).position === "sticky";
+    document.documentElement.style.setProperty("--header-block", isSticky ? `${this.element.offsetHeight}px` : "0px");
   }
 
   show(state) {
@@ -53,7 +65,7 @@ export class Header {
     setText(slot(status, "label"), state.label);
     setText(slot(this.element, "reason"), state.reason);
     setText(slot(this.element, "advice"), state.advice);
-    setText(slot(this.element, "clock"), state.clock);
+    this.showClock();
     setText(slot(this.element, "trouble"), troubleText(state.waiting));
     slot(this.element, "progress").value = state.percent;
     this.showSpend(state.spend);
@@ -64,6 +76,13 @@ export class Header {
     if (document.activeElement !== pace) pace.value = String(state.pace);
     if (!state.verbs.includes("cancel")) this.dialog.close();
     this.tick();
+  }
+
+  // The moment that the page shows; in the past also where the run is meanwhile.
+  showClock() {
+    const { day, isLive } = this.look;
+    setText(slot(this.element, "clock"), isLive ? this.state.clock : eveningOf(day));
+    setText(slot(this.element, "meanwhile"), isLive ? "" : ` · the run is at ${this.state.clock}`);
   }
 
   // What the models cost; a run that only scripts play has no place for it.

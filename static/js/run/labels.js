@@ -47,7 +47,8 @@ export function labelsOf(lines, [low, high], height, { isNarrow, theme }) {
   }));
 }
 
-const labelText = (line, isNarrow) => (isNarrow ? line.name : `${line.name} ${amountText(line.y.at(-1) ?? 0)}`);
+const nameOf = (line) => line.meta.label ?? line.name;
+const labelText = (line, isNarrow) => (isNarrow ? nameOf(line) : `${nameOf(line)} ${amountText(line.y.at(-1) ?? 0)}`);
 
 // Room for the longest label to the right of the last day; in steps, so that the axis does not twitch.
 export function marginFor(lines, isNarrow) {
@@ -62,7 +63,7 @@ function apart(labels, height) {
     label.to = Math.max(label.at, free);
     free = label.to + LABEL_PX;
   }
-  let most = height;
+  let most = height - LABEL_PX / 2;
   for (const label of labels.toReversed()) {
     label.to = Math.min(label.to, most);
     most = label.to - LABEL_PX;

@@ -5,17 +5,21 @@
 
 import { Socket } from "../socket.js";
 import { Cards } from "./cards.js";
-import { Chart } from "./chart.js";
 import { Header } from "./header.js";
-import { Tape } from "./tape.js";
+import { Look } from "./look.js";
 import { reloadSoon } from "./reload.js";
+import { Tabs } from "./tabs.js";
+import { Tape } from "./tape.js";
+import { Time } from "./time.js";
 
 const snapshot = JSON.parse(document.getElementById("snapshot").textContent);
 const root = document.getElementById("run");
-const header = new Header(snapshot.state);
-const chart = new Chart(snapshot.figures, snapshot.run);
-const cards = new Cards(chart);
-const tape = new Tape(snapshot.styles, snapshot.since);
+const look = new Look(snapshot.tabs.map(({ name }) => name));
+const header = new Header(look, snapshot.state);
+const cards = new Cards(look, snapshot);
+const tabs = new Tabs({ look, ...snapshot });
+const time = new Time(look, snapshot.state, (isPlaying) => (tabs.isPlaying = isPlaying));
+const tape = new Tape({ look, ...snapshot }, (lasts) => cards.showLasts(lasts));
 
 let seq = snapshot.since;
 let drawing = false;
@@ -26,6 +30,7 @@ const socket = new Socket(() => `/ws/runs/${snapshot.run}/?since=${seq}`, {
   onOpen: () => {
     root.dataset.connected = "true";
     header.connected();
+    tabs.retry();
   },
   onLost: (heardAt) => {
     root.dataset.connected = "false";
@@ -52,13 +57,20 @@ function take(page) {
 
 function show() {
   drawing = false;
+  if (news.state) {
+    header.show(news.state);
+    time.update(news.state);
+  }
   tape.add(news.lines);
   cards.update(news);
-  chart.add(news.evenings);
-  if (news.state) header.show(news.state);
+  tabs.update(news);
+  tabs.feed(news.evenings);
   Object.assign(news, { lines: [], evenings: [], standings: {}, state: null });
   root.dataset.seq = seq;
 }
 
 // The buttons' answers, which need not wait for the socket.
-document.body.addEventListener("run-state", (event) => header.show(event.detail));
+document.body.addEventListener("run-state", (event) => {
+  header.show(event.detail);
+  time.update(event.detail);
+});

@@ -6,11 +6,13 @@ import { paint, setText, slot } from "./slots.js";
 const MOST_IN_LIST = 600;
 const MOST_WAITING = 500;
 const MOST_REMEMBERED = 500;
+const SETTLE_MS = 250;
 
 export class Tape {
-  constructor(styles, upto) {
-    this.styles = styles;
-    this.upto = upto; // the list is complete up to this number; what is above it comes by `add`
+  // `onPast` is told what each firm did last, once the lines up to the evening of a day are there.
+  constructor({ look, run, styles, since }, onPast) {
+    Object.assign(this, { look, run, styles, onPast });
+    this.upto = since; // the list is complete up to this number; what is above it comes by `add`
     this.waiting = [];
     this.recent = []; // the newest lines, to add to a list that was fetched a moment ago
     this.box = document.getElementById("tape");
@@ -22,9 +24,35 @@ export class Tape {
     this.box.addEventListener("scroll", () => this.isAtTop() && this.release(), { passive: true });
     this.list.addEventListener("toggle", () => this.isAtTop() && this.release(), true);
     this.list.addEventListener("htmx:afterSwap", (event) => event.target === this.list && this.fetched());
+    look.addEventListener("change", ({ detail }) => (detail.day || detail.as) && this.follow());
+    this.isPast = !look.isLive;
+    this.setLook();
+    // The page came with the newest lines, whatever its address looks at.
+    if (this.isPast || look.as) this.follow();
+  }
+
+  // Another day, or other eyes: the lines up to its evening, once the slider rests.
+  follow() {
+    this.waiting = [];
+    this.isPast = !this.look.isLive;
+    this.setLook();
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.fetchAgain(), SETTLE_MS);
+  }
+
+  // A firm saw what it took part in.
+  setLook() {
+    const { day, as, firm } = this.filter.elements;
+    day.value = this.look.day ?? "";
+    as.value = this.look.as;
+    firm.disabled = Boolean(this.look.as);
+    if (this.look.as) firm.value = this.look.as;
+    else if (this.hadEyes) firm.value = "";
+    this.hadEyes = Boolean(this.look.as);
   }
 
   add(lines) {
+    if (!lines.length) return;
     this.recent = [...this.recent, ...lines].slice(-MOST_REMEMBERED);
     this.waiting.push(...lines.filter((line) => line.number > this.upto && this.wants(line)));
     if (this.isAtTop()) this.release();
@@ -32,8 +60,8 @@ export class Tape {
   }
 
   wants({ group, firm, other }) {
-    const wanted = Object.fromEntries(new FormData(this.filter));
-    return (!wanted.group || wanted.group === group) && (!wanted.firm || [firm, other].includes(wanted.firm));
+    const { group: wanted, firm: whose } = this.filter.elements;
+    return !this.isPast && (!wanted.value || wanted.value === group) && (!whose.value || [firm, other].includes(whose.value));
   }
 
   isAtTop() {
@@ -71,6 +99,18 @@ export class Tape {
     this.waiting = this.recent.filter((line) => line.number > this.upto && this.wants(line));
     this.box.scrollTop = 0;
     this.release();
+    if (this.isPast) this.onPast(this.lastActions());
+  }
+
+  lastActions() {
+    const lasts = new Map();
+    for (const row of this.list.querySelectorAll(".line:has(a[href])")) {
+      const firm = row.querySelector(".firm").textContent;
+      const words = (selector) => row.querySelector(selector).textContent.trim();
+      const [day, clock] = [words(".line-day").match(/\d+/)[0], slot(row, "clock").lastChild.textContent.trim()];
+      if (!lasts.has(firm)) lasts.set(firm, { day, weekday: words(".line-weekday"), clock, text: words("[data-slot=text]") });
+    }
+    return lasts;
   }
 
   trim() {
@@ -101,7 +141,7 @@ export class Tape {
   }
 
   linkTurn(link, line) {
-    link.href = `${location.pathname}events/${line.number}/turn/`;
+    link.href = `/runs/${this.run}/events/${line.number}/turn/`;
     link.title = "The turn behind it";
   }
 

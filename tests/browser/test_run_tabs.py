@@ -1,0 +1,286 @@
+"""The run's page as an instrument: its tabs, its days, whose eyes it has, and what it does without a network."""
+
+import re
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from simulation.models import Run
+from tests.browser.conftest import Site, hint
+from tests.rows import LittleRun
+from tests.small_runs import add_event, end_day, make_run
+from tests.waiting import eventually
+
+pytestmark = pytest.mark.browser
+
+SECONDS = 10
+DAYS = 6
+
+
+def open_run(site: Site, page: Page, run: Run, query: str = "") -> None:
+    page.goto(f"{site.address}/runs/{run.pk}/{query}")
+    expect(page.locator("#run")).to_have_attribute("data-connected", "true")
+
+
+def played(days: int = DAYS, **fields: Any) -> Run:
+    """A run of ten days with some evenings: on day N farmer_A has −10 × N, and everybody deals once."""
+    run = make_run(days=10, **fields)
+    for day in range(days):
+        add_event(run, "deal_made", "farmer_A", "roaster_A", day=day, item="green_coffee_kg", quantity_kg=day + 1)
+        add_event(run, "price_set", "retailer_A", day=day, item="roasted_coffee_kg", price=20)
+        end_day(run, day, {"farmer_A": -10.0 * day, "roaster_A": 5.0 * day})
+    return run
+
+
+def asked(page: Page) -> dict[str, str]:
+    """The parameters in the page's address."""
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+
+
+def figure(page: Page, name: str = "net_income") -> Locator:
+    return page.locator(f'[data-figure="{name}"]')
+
+
+def income(page: Page, firm: str) -> Locator:
+    return page.locator(f'.card[data-firm="{firm}"] .amount')
+
+
+def test_a_day_of_the_past_is_shown_everywhere_and_stays_in_the_address(
+    site: Site, visitor: Page, complaints: list[str]
+) -> None:
+    open_run(site, visitor, played())
+    expect(figure(visitor)).to_have_attribute("data-points", str(6 * DAYS))
+    visitor.locator("#day").focus()
+    for _ in range(3):
+        visitor.keyboard.press("ArrowLeft")
+    for _ in range(2):  # the page opens it afresh at the second time
+        expect(visitor.locator("#day-text")).to_have_text("Day 2 · its evening")
+        expect(visitor.locator(".run-time strong")).to_have_text("Day 2 · Wed 19:00")
+        expect(visitor.locator(".run-time")).to_contain_text("the run is at Day 5")
+        expect(income(visitor, "farmer_A")).to_have_text("−20.00")
+        expect(visitor.locator('.card[data-firm="farmer_A"] .card-last')).to_contain_text("Day 2 · Wed")
+        expect(figure(visitor)).to_have_attribute("data-points", str(6 * 3))
+        expect(visitor.locator(".line").first).to_contain_text("Day 2 is over")
+        eventually(lambda: asked(visitor).get("day") == "2", SECONDS)
+        visitor.reload()
+    visitor.locator("#live").click()
+    expect(income(visitor, "farmer_A")).to_have_text("−50.00")
+    expect(figure(visitor)).to_have_attribute("data-points", str(6 * DAYS))
+    expect(visitor.locator(".line").first).to_contain_text("Day 5 is over")
+    eventually(lambda: "day" not in asked(visitor), SECONDS)
+    assert complaints == []
+
+
+def test_what_happens_meanwhile_does_not_disturb_a_look_at_the_past(site: Site, visitor: Page) -> None:
+    run = played()
+    open_run(site, visitor, run, "?day=1")
+    expect(visitor.locator(".line").first).to_contain_text("Day 1 is over")
+    end_day(run, DAYS, {"farmer_A": -77.0})
+    hint(run)
+    expect(visitor.locator("#run")).to_have_attribute("data-seq", str(run.events), timeout=10_000)
+    expect(visitor.locator(".run-time")).to_contain_text(f"the run is at Day {DAYS}")
+    expect(income(visitor, "farmer_A")).to_have_text("−10.00")
+    expect(visitor.locator(".line").first).to_contain_text("Day 1 is over")
+    visitor.locator("#live").click()
+    expect(income(visitor, "farmer_A")).to_have_text("−77.00")
+    expect(visitor.locator(".line").first).to_contain_text(f"Day {DAYS} is over")
+    expect(figure(visitor)).to_have_attribute("data-points", str(6 * (DAYS + 1)))
+
+
+def test_days_are_played_to_the_present(site: Site, visitor: Page, complaints: list[str]) -> None:
+    open_run(site, visitor, played(status="finished"))
+    visitor.locator("#speed").select_option("2 days/s")
+    visitor.get_by_role("button", name="Play the days").click()
+    expect(visitor.locator("#day-text")).to_contain_text("its evening")
+    visitor.get_by_role("button", name="Pause the player").click()
+    stopped_at = visitor.locator("#day-text").inner_text()
+    visitor.locator("#speed").select_option("20 days/s")
+    assert visitor.locator("#day-text").inner_text() == stopped_at
+    visitor.get_by_role("button", name="Play the days").click()
+    expect(visitor.locator("#live")).to_have_attribute("aria-pressed", "true", timeout=10_000)
+    expect(figure(visitor)).to_have_attribute("data-points", str(6 * DAYS))
+    assert complaints == []
+
+
+def test_nothing_moves_while_days_pass(site: Site, visitor: Page) -> None:
+    open_run(site, visitor, played())
+    expect(figure(visitor)).to_have_attribute("data-points", str(6 * DAYS))
+    places = ("#tabs", "#day", "#day-on", "#live", "#panel", '[data-figure="cash"]', ".card:last-of-type .card-last")
+
+    def boxes() -> list[Any]:
+        return [visitor.locator(place).bounding_box() for place in places]
+
+    before = boxes()
+    for key in ("ArrowLeft", "ArrowLeft", "Home", "End"):
+        visitor.locator("#day").press(key)
+        visitor.wait_for_timeout(200)  # whatever is fetched and drawn comes in
+        assert boxes() == before, key
+
+
+def test_a_firm_sees_its_own_books_and_nobody_elses(site: Site, visitor: Page, complaints: list[str]) -> None:
+    open_run(site, visitor, played())
+    visitor.locator("#knower").select_option("As farmer_A knew it")
+    expect(income(visitor, "farmer_A")).to_have_text("−50.00")
+    expect(income(visitor, "roaster_A")).to_have_text("–")
+    expect(figure(visitor)).to_have_attribute("data-points", str(DAYS))
+    expect(visitor.locator(".line").filter(has_text="retailer_A")).to_have_count(0)
+    expect(visitor.locator(".line").first).to_contain_text("farmer_A")
+    eventually(lambda: asked(visitor).get("as") == "farmer_A", SECONDS)
+    visitor.reload()
+    expect(income(visitor, "roaster_A")).to_have_text("–")
+    expect(figure(visitor)).to_have_attribute("data-points", str(DAYS))
+    visitor.locator("#knower").select_option("As it was")
+    expect(income(visitor, "roaster_A")).to_have_text("25.00")
+    expect(figure(visitor)).to_have_attribute("data-points", str(6 * DAYS))
+    assert complaints == []
+
+
+def test_every_tab_opens_by_keyboard_and_back_leads_back(site: Site, visitor: Page, complaints: list[str]) -> None:
+    run = LittleRun().run
+    open_run(site, visitor, run)
+    tabs = visitor.get_by_role("tab")
+    names = [name.strip() for name in tabs.all_inner_texts()]
+    assert names == ["Overview", "Market", "Messages", "Behaviour", "Firm", "Tape"]
+    tabs.first.focus()
+    for place in range(1, len(names)):
+        visitor.keyboard.press("ArrowRight")
+        expect(tabs.nth(place)).to_be_focused()
+        expect(tabs.nth(place)).to_have_attribute("aria-selected", "true")
+        expect(visitor.locator("#panel > *").first).to_be_attached()
+        expect(visitor.locator(".tab-failed")).to_have_count(0)
+    visitor.go_back()
+    expect(tabs.nth(len(names) - 2)).to_have_attribute("aria-selected", "true")
+    visitor.keyboard.press("Home")
+    assert complaints == []
+
+
+def test_charts_are_drawn_in_the_colours_of_the_theme(site: Site, visitor: Page) -> None:
+    visitor.emulate_media(color_scheme="light")
+    open_run(site, visitor, played())
+    line = figure(visitor).locator(".scatterlayer .trace path.js-line").last
+    expect(line).to_have_css("stroke", "rgb(164, 80, 28)")  # the evaluated firm, roaster_A, drawn last
+    visitor.emulate_media(color_scheme="dark")
+    expect(line).to_have_css("stroke", "rgb(235, 139, 71)")
+    visitor.get_by_role("button", name="Theme").click()  # from the system's to light
+    expect(line).to_have_css("stroke", "rgb(164, 80, 28)")
+
+
+def test_the_numbers_behind_a_chart_are_those_of_the_day(site: Site, visitor: Page) -> None:
+    open_run(site, visitor, played(), "?day=1")
+    chart = figure(visitor)
+    chart.get_by_role("button", name="Numbers").click()
+    expect(chart.locator("tbody tr")).to_have_count(2)
+    with visitor.expect_download() as waited:
+        chart.get_by_role("link", name="CSV").click()
+    rows = waited.value.path().read_text().splitlines()
+    assert rows[0].startswith("Day,")
+    assert [row.split(",")[0] for row in rows[1:]] == ["0", "1"]
+    with visitor.expect_download() as waited:
+        chart.get_by_role("button", name="PNG").click()
+    assert waited.value.path().read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+
+
+def test_all_charts_of_a_tab_show_the_day_that_is_pointed_at(site: Site, visitor: Page) -> None:
+    open_run(site, visitor, played())
+    expect(figure(visitor, "cash")).to_have_attribute("data-points", str(6 * DAYS))
+    expect(figure(visitor, "cash").locator(".hover-line")).to_be_hidden()
+    box = figure(visitor).locator(".plot-canvas").bounding_box()
+    assert box
+    visitor.mouse.move(box["x"] + box["width"] / 3, box["y"] + box["height"] / 2)
+    visitor.mouse.move(box["x"] + box["width"] / 3 + 4, box["y"] + box["height"] / 2)
+    expect(figure(visitor, "cash").locator(".hover-line")).to_be_visible()
+    visitor.mouse.move(0, 0)
+    expect(figure(visitor, "cash").locator(".hover-line")).to_be_hidden()
+
+
+def test_without_a_network_the_page_says_so_and_catches_up_afterwards(site: Site, visitor: Page) -> None:
+    run = played(days=2)
+    open_run(site, visitor, run)
+    visitor.context.set_offline(True)
+    expect(visitor.locator("#offline")).to_contain_text("Reconnecting… what you see is from")
+    visitor.get_by_role("tab", name="Tape").click()
+    expect(visitor.locator(".tab-failed")).to_contain_text("The server does not answer.")
+    end_day(run, 2, {"farmer_A": -99.0})
+    visitor.context.set_offline(False)
+    expect(visitor.locator("#run")).to_have_attribute("data-connected", "true", timeout=15_000)
+    expect(visitor.locator("#offline")).to_be_hidden()
+    expect(income(visitor, "farmer_A")).to_have_text("−99.00")
+    expect(visitor.locator(".tab-failed")).to_have_count(0)
+    visitor.get_by_role("tab", name="Overview").click()
+    expect(figure(visitor)).to_have_attribute("data-points", str(6 * 3))
+
+
+def test_a_page_that_nobody_sees_draws_nothing_and_catches_up(site: Site, visitor: Page) -> None:
+    run = played(days=2)
+    open_run(site, visitor, run)
+    expect(figure(visitor)).to_have_attribute("data-points", str(6 * 2))
+    hide = "hidden => Object.defineProperty(document, 'hidden', { get: () => hidden, configurable: true })"
+    visitor.evaluate(hide, True)
+    end_day(run, 2, {"farmer_A": -99.0})
+    hint(run)
+    expect(visitor.locator("#run")).to_have_attribute("data-seq", str(run.events), timeout=10_000)
+    assert figure(visitor).get_attribute("data-points") == str(6 * 2)
+    visitor.evaluate(hide, False)
+    visitor.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    expect(figure(visitor)).to_have_attribute("data-points", str(6 * 3))
+
+
+@pytest.mark.parametrize("width", [390, 1000])
+def test_a_narrow_window_has_one_column_and_everything_in_it(site: Site, visitor: Page, width: int) -> None:
+    run = LittleRun().run
+    visitor.set_viewport_size({"width": width, "height": 844})
+    for tab in ("overview", "market", "messages", "behaviour", "books", "tape"):
+        open_run(site, visitor, run, f"?tab={tab}")
+        expect(visitor.locator("#panel > *").first).to_be_attached()
+        expect(visitor.locator(".run-columns > .tape")).to_be_hidden()
+        assert visitor.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, tab
+
+
+def test_the_tape_is_a_rail_beside_every_tab_but_its_own(site: Site, visitor: Page) -> None:
+    open_run(site, visitor, played())
+    expect(visitor.locator(".run-columns > .tape")).to_be_visible()
+    visitor.get_by_role("tab", name="Tape").click()
+    expect(visitor.locator(".run-columns > .tape")).to_be_hidden()
+
+
+def test_a_run_is_deleted_only_when_its_name_is_typed(site: Site, visitor: Page) -> None:
+    run = played(status="finished", name="Of no more use")
+    open_run(site, visitor, run)
+    visitor.get_by_role("link", name="Delete…").click()
+    visitor.get_by_label("The run’s name or number").fill("another")
+    visitor.get_by_role("button", name="Delete the run for good").click()
+    expect(visitor.get_by_text("That is neither the name of this run nor its number")).to_be_visible()
+    visitor.get_by_label("The run’s name or number").fill("Of no more use")
+    visitor.get_by_role("button", name="Delete the run for good").click()
+    expect(visitor.locator(".notices")).to_contain_text(re.compile(r"Of no more use, is deleted: .*18 events"))
+    assert not Run.objects.exists()
+
+
+def test_a_preset_fills_in_the_form_and_a_person_may_take_a_seat(site: Site, visitor: Page) -> None:
+    visitor.goto(f"{site.address}/runs/new/")
+    visitor.get_by_label("Days").fill("7")
+    visitor.get_by_role("button", name="You against scripts").click()
+    expect(visitor.get_by_label("roaster_A")).to_have_value("human")
+    expect(visitor.get_by_label("roaster_B")).to_have_value("heuristic_roaster")
+    visitor.get_by_role("button", name="The paper’s settings").click()
+    expect(visitor.get_by_label("Days")).to_have_value("90")
+    expect(visitor.get_by_label("roaster_A")).to_have_value("heuristic_roaster")
+
+
+def test_the_list_is_filtered_while_one_types_and_the_address_says_so(site: Site, visitor: Page) -> None:
+    make_run(name="First trial")
+    make_run(name="Second trial", status="finished")
+    visitor.goto(f"{site.address}/")
+    rows = visitor.locator(".runs tbody tr")
+    expect(rows).to_have_count(2)
+    visitor.get_by_label("Name or number").fill("second")
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("Second trial")
+    eventually(lambda: asked(visitor).get("q") == "second", SECONDS)
+    visitor.get_by_label("Status").select_option("Running")
+    expect(visitor.get_by_text("No run matches")).to_be_visible()
+    visitor.reload()
+    expect(visitor.get_by_label("Status")).to_have_value("running")
+    expect(visitor.get_by_text("No run matches")).to_be_visible()

@@ -1,7 +1,7 @@
 """The addresses of the pages that people see."""
 
 from django.contrib.auth.views import LogoutView
-from django.urls import URLPattern, path
+from django.urls import URLPattern, URLResolver, include, path
 
 from dashboards import (
     conversation,
@@ -20,7 +20,7 @@ from dashboards.tabs import tape_csv
 
 app_name = "dashboards"
 
-urlpatterns: list[URLPattern] = [
+urlpatterns: list[URLPattern | URLResolver] = [
     path("", run_list.run_list, name="runs"),
     path("runs/new/", run_new.run_new, name="run_new"),
     path("runs/new/experiment/", run_new.experiment_new, name="experiment_new"),
@@ -47,6 +47,8 @@ urlpatterns: list[URLPattern] = [
     path("runs/<run_id:run_id>/delete/", run_delete.run_delete, name="run_delete"),
     path("runs/<run_id:run_id>/pace/", verbs.pace, name="pace"),
     path("runs/<run_id:run_id>/<slug:verb>/", verbs.verb, name="verb"),
+    path("seat/", include("dashboards.seat.urls")),
+    path("api/seat/", include("dashboards.seat_api.urls")),
     path("sign-in/<str:key>/<str:token>/", sign_in.sign_in, name="sign_in"),
     path("sign-out/", LogoutView.as_view(next_page="admin:login"), name="sign_out"),
 ]

@@ -8,9 +8,9 @@ const FINAL = { 4400: "This page asked for something that is not there.", 4404: 
 
 export class Socket {
   // address() gives the path at each attempt, since what is asked for moves on. Calls back onMessage(object),
-  // onOpen(), onLost(when it last heard something), onEnd(why it will not try again).
-  constructor(address, { onMessage, onOpen, onLost, onEnd }) {
-    Object.assign(this, { address, onMessage, onOpen, onLost, onEnd });
+  // onOpen(), onLost(when it last heard something), onEnd(why it will not try again). `final`: why, by closing code.
+  constructor(address, { onMessage, onOpen, onLost, onEnd, final = FINAL }) {
+    Object.assign(this, { address, onMessage, onOpen, onLost, onEnd, final });
     this.failures = 0;
     this.heardAt = new Date();
     this.ended = false;
@@ -65,7 +65,7 @@ export class Socket {
   close(code) {
     this.socket = null;
     if (code === NOT_STAFF) return this.end("You are signed out. Load the page again to sign in.");
-    if (code in FINAL) return this.end(FINAL[code]);
+    if (code in this.final) return this.end(this.final[code]);
     this.onLost(this.heardAt);
     const most = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** this.failures);
     this.failures += 1;

@@ -1,0 +1,110 @@
+// The header and the banners: the day, the slots, whose turn it is, and what is not as usual.
+
+import { setText, slot } from "../run/slots.js";
+import { wishes } from "./kept.js";
+
+const STATES = {
+  paused: "Paused",
+  draft: "Not started yet",
+  failed: "Halted by a fault",
+  finished: "Finished",
+  stopped: "Ended",
+};
+const DRIVERS = { script: "A script", model: "A language model" };
+
+export class Header {
+  constructor(title) {
+    this.title = title;
+    this.head = document.getElementById("head");
+    this.skewMs = 0;
+    this.state = null;
+    this.isSending = false;
+    document.getElementById("nudge-seen").addEventListener("click", () => {
+      wishes.set("nudge-seen", this.state.nudged_at);
+      this.show(this.state);
+    });
+    setInterval(() => this.tick(), 1000);
+  }
+
+  show(state) {
+    this.state = state;
+    if (state.now) this.skewMs = new Date(state.now) - Date.now();
+    this.head.dataset.status = state.status;
+    setText(slot(this.head, "moment"), state.moment);
+    this.showSlots(state.time);
+    this.tick();
+    this.showStandIn(state);
+    this.banner("status", state.status_text);
+    const isNew = state.nudge && wishes.get("nudge-seen") !== state.nudged_at;
+    this.banner("nudge", isNew ? `From the researcher: ${state.nudge}` : "", "nudge");
+  }
+
+  showSlots(time) {
+    const place = slot(this.head, "slots");
+    const [left, all] = time ? [time.calls_left_today, time.calls_per_day] : [0, 0];
+    if (place.childElementCount !== all) place.replaceChildren(...Array.from({ length: all }, () => document.createElement("i")));
+    [...place.children].forEach((piece, index) => piece.classList.toggle("left", index >= all - left));
+    place.setAttribute("aria-label", time ? `${left} of ${all} slots left today` : "no slots yet");
+    setText(slot(this.head, "slots-text"), time ? `slots ${left} of ${all}` : "");
+  }
+
+  tick() {
+    if (!this.state) return;
+    setText(slot(this.head, "turn"), this.turnText());
+    const mark = { your_turn: "● Your turn", waiting: "Waiting" }[this.state.status] ?? STATES[this.state.status];
+    const text = `${mark} · ${this.title}`;
+    if (document.title !== text) document.title = text;
+  }
+
+  turnText() {
+    const { status, waiting_for: names, waiting_since: since, driver } = this.state;
+    if (this.isSending) return "sending…";
+    if (driver !== "owner" && ["your_turn", "waiting"].includes(status)) return `${DRIVERS[driver].toLowerCase()} plays`;
+    if (status === "your_turn") return "your turn";
+    if (status !== "waiting") return STATES[status] ?? status;
+    const lasted = since ? duration(Date.now() + this.skewMs - new Date(since)) : "";
+    return names.length ? `waiting for ${listed(names)} · ${lasted}` : `the table moves on… ${lasted}`;
+  }
+
+  showStandIn(state) {
+    const plays = state.driver !== "owner" && !state.is_over;
+    const since = wallClock(new Date(state.driver_since)).slice(0, 5);
+    const text = `${DRIVERS[state.driver]} has played ${this.title} since ${since}. ${
+      state.may_take_back ? "You were away." : "The researcher has arranged it."
+    }`;
+    this.banner("stand-in", plays ? text : "", "stand-in");
+    document.getElementById("back").hidden = !state.may_take_back;
+  }
+
+  banner(id, text, name) {
+    const place = document.getElementById(id);
+    setText(name ? slot(place, name) : place, text || "");
+    place.hidden = !text;
+  }
+
+  lost(heardAt, isPolling) {
+    const when = wallClock(heardAt);
+    const how = isPolling ? " Meanwhile the page looks by itself every few seconds." : "";
+    this.banner("offline", `Reconnecting… what you see is from ${when}.${how}`);
+  }
+
+  connected() {
+    this.banner("offline", "");
+  }
+
+  ended(why) {
+    this.banner("offline", why);
+  }
+}
+
+const listed = (names) => (names.length > 3 ? `${names.slice(0, 3).join(", ")} and ${names.length - 3} more` : names.join(", "));
+
+// 14:30:12, of the clock where the player sits.
+const wallClock = (date) => date.toLocaleTimeString("en-GB");
+
+export function duration(milliseconds) {
+  const seconds = Math.max(0, Math.round(milliseconds / 1000));
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60)];
+  const rest = String(seconds % 60).padStart(2, "0");
+  return hours ? `${hours}:${String(minutes).padStart(2, "0")}:${rest}` : `${minutes}:${rest}`;
+}

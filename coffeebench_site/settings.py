@@ -21,6 +21,7 @@ INSTALLED_APPS = [
     "channels",
     "marketplace",
     "simulation",
+    "simulation.studies",
     "dashboards",
     "django.contrib.admin",
     "django.contrib.auth",

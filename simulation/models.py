@@ -75,8 +75,7 @@ class Run(models.Model):
     def player_labels(self) -> dict[str, str]:
         """Who plays each firm, for people: the model's name where a language model does."""
         return {
-            firm: self.model_settings[firm]["model"] if kind == "model" else kind
-            for firm, kind in self.players.items()
+            firm: self.model_settings[firm]["model"] if kind == "model" else kind for firm, kind in self.players.items()
         }
 
     @property

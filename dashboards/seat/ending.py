@@ -10,6 +10,7 @@ from dashboards.seat.access import firm_title
 from simulation.models import Seat
 from simulation.seats import door
 from simulation.seats.comparison import Comparison
+from simulation.studies.verbs import next_step_url
 
 Told = dict[str, Any]
 
@@ -66,7 +67,7 @@ def ending_of(seat: Seat) -> Told:
         "came": _parts(statement, CAME, largest),
         "went": _parts(statement, WENT, largest),
         "figures": _figures(books),
-        "next_url": next_url_of(seat),
+        "next_url": next_step_url(seat),
         "notes": seat.notes,
         "days": range(seat.run.day, -1, -1) if door.state(seat)["last_turn"] else (),
     }
@@ -89,16 +90,6 @@ def _figures(books: Told) -> list[tuple[str, str]]:
     if books["bankrupt_day"] is not None:
         figures.append(("Bankrupt on", f"Day {books['bankrupt_day']}"))
     return figures
-
-
-def next_url_of(seat: Seat) -> str | None:
-    """Where a study goes on from here, if the seat belongs to one."""
-    try:
-        from simulation.studies.verbs import next_step_url
-    except ImportError:
-        return None
-    url: str | None = next_step_url(seat)
-    return url
 
 
 def comparison_of(seat: Seat, comparison: Comparison) -> Told:

@@ -89,7 +89,9 @@ def test_a_lease_of_a_process_that_is_gone_is_free_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "holder", ["", "elsewhere/1/1", "me", f"{this_place()}/1/1", f"{this_place()}/x/1", holder_name()]
+    "holder",
+    ["", "elsewhere/1/1", "me", f"{this_place()}/1/1", f"{this_place()}/x/1", holder_name()],
+    ids=["empty", "of_elsewhere", "unreadable", "alive", "no_number", "own"],
 )
 def test_a_holder_that_may_be_alive_is_not_called_dead(holder: str) -> None:
     assert not is_dead(holder)

@@ -18,6 +18,7 @@ from dashboards.sign_in import sign_in_path
 from marketplace.models import Transfer
 from marketplace.rows import number_of
 from simulation import control
+from simulation.engine.decision import Decision
 from simulation.engine.scenario import scenario_from
 from simulation.lease import holder_name
 from simulation.models import Call, Run, Seat, Turn
@@ -27,8 +28,8 @@ from simulation.seats import links, verbs
 from simulation.studies import links as study_links
 from simulation.studies.models import Participant
 from tests.browser.conftest import Site, in_thread
+from tests.seat_play import answer_open_turn, policies_of, seat_of, seated_run
 from tests.seat_play import play as play_seats
-from tests.seat_play import policies_of, seated_run
 from tests.study_plans import invited, small_study, walk_to
 from tests.talk_rows import make_model_run, play_day
 
@@ -37,9 +38,11 @@ pytestmark = pytest.mark.browser
 # Beside the code and not in the folder of the tests' data, which goes with them.
 FOLDER: Final = Path(settings.BASE_DIR) / "var" / "pictures"
 SIZE: Final[ViewportSize] = {"width": 1440, "height": 900}
+PHONE: Final[ViewportSize] = {"width": 390, "height": 844}
 TALL: Final[ViewportSize] = {"width": 1280, "height": 1400}
 DRAWN: Final = """() => [...document.querySelectorAll("[data-figure]")].every(
-    figure => figure.dataset.points !== undefined || !figure.checkVisibility())"""
+    figure => figure.dataset.points !== undefined || !figure.checkVisibility())
+    && !document.querySelector("#comparison .loading")"""
 
 Picture = Callable[..., None]
 
@@ -120,6 +123,20 @@ def test_pictures_of_what_a_person_at_a_seat_sees(site: Site, visitor: Page, pic
     picture("seat-briefing", f"{seat_path(seat)}briefing/")
     picture("seat-over", seat_path(ended))
     picture("seats-of-a-run", f"/runs/{run.pk}/seats/")
+    visitor.set_viewport_size(PHONE)
+    picture("seat-console-phone", seat_path(seat))
+
+
+def test_pictures_of_a_person_who_waits_and_is_woken(site: Site, page: Page, picture: Picture) -> None:
+    run = seated_run("roaster_A", "farmer_A", days=5)
+    seat = seat_of(run, "roaster_A")
+    in_thread(lambda: verbs.take(seat))
+    in_thread(lambda: answer_open_turn(run, "roaster_A"))
+    picture("seat-waiting", seat_path(seat))
+    letter = {"recipient": "roaster_A", "title": "Green coffee", "body": "30 kg at 3.40 if you take it today."}
+    in_thread(lambda: answer_open_turn(run, "farmer_A", Decision("view_listings", {})))
+    in_thread(lambda: answer_open_turn(run, "farmer_A", Decision("send_message", letter)))
+    picture("seat-woken", seat_path(seat))
 
 
 def seat_path(seat: Seat) -> str:

@@ -13,12 +13,18 @@ import tempfile
 from coffeebench_site.redis_server import unused_port
 
 SESSION = "COFFEEBENCH_TEST_SESSION"
+SESSION_OF = "COFFEEBENCH_TEST_SESSION_OF"
 
 
 def take_a_folder() -> None:
-    """Set up the session's folder and addresses, unless a test of the session started this process."""
-    if SESSION in os.environ:
+    """Set up the session's folder and addresses, unless a test of the session started this process.
+
+    Each of the workers that run tests side by side has its own, or their sites would take each other's tasks.
+    """
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    if SESSION in os.environ and os.environ.get(SESSION_OF) == worker:
         return
+    os.environ[SESSION_OF] = worker
     folder = tempfile.mkdtemp(prefix="coffeebench-tests-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     os.environ[SESSION] = folder

@@ -78,11 +78,11 @@ export class Header {
     this.tick();
   }
 
-  // The moment that the page shows; in the past also where the run is meanwhile.
+  // The moment that the page shows; in the past also where the run is meanwhile, whose place is kept in the present.
   showClock() {
     const { day, isLive } = this.look;
     setText(slot(this.element, "clock"), isLive ? this.state.clock : eveningOf(day));
-    setText(slot(this.element, "meanwhile"), isLive ? "" : ` · the run is at ${this.state.clock}`);
+    setText(slot(this.element, "meanwhile"), ` · the run is at ${this.state.clock}`);
   }
 
   // What the models cost; a run that only scripts play has no place for it.

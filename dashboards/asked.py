@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from django.core.exceptions import BadRequest
 
@@ -22,6 +22,19 @@ def number_asked(asked: Mapping[str, str], name: str) -> int | None:
     """The number that an address gives for a name; None where it gives none."""
     text = asked.get(name, "")
     return whole_number(text, name) if text else None
+
+
+def number_in(asked: Mapping[str, str], name: str) -> int:
+    """The number that an address gives for a name; 0 where it gives none."""
+    return whole_number(asked.get(name, ""), name)
+
+
+def choice_asked(asked: Mapping[str, str], name: str, choices: Collection[str]) -> str:
+    """The one of some words that an address gives for a name; empty where it gives none."""
+    text = asked.get(name, "")
+    if text and text not in choices:
+        raise BadRequest(f"{name} is none of {', '.join(choices)}")
+    return text
 
 
 def firm_asked(name: str, firms: Iterable[Firm]) -> Firm | None:

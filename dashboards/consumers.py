@@ -1,4 +1,4 @@
-"""The sockets: read only, for staff.
+"""The sockets of staff, which only read, and what those of seats share with them.
 
 A hint on the channel layer says that a run has moved; it may be lost, so it is never the news itself. Each socket reads
 what its browser lacks from the event log, from the browser's own last number on, and looks by itself every few seconds.
@@ -42,8 +42,8 @@ NONSENSE, NOT_STAFF, NO_SUCH_RUN, OUR_FAULT = 4400, 4401, 4404, 4500
 pages: SharedReads[Page | None] = SharedReads()
 
 
-class StaffConsumer(AsyncWebsocketConsumer):
-    """A socket that opens for staff only, and closes by itself when its user no longer is."""
+class TidyConsumer(AsyncWebsocketConsumer):
+    """A socket with work beside it and a group of hints, both of which end with it."""
 
     group = ""
 
@@ -58,6 +58,17 @@ class StaffConsumer(AsyncWebsocketConsumer):
         sockets those visits were nearly half of what a hint cost.
         """
         await getattr(self, get_handler_name(message))(message)
+
+    async def disconnect(self, code: int) -> None:
+        """Leave nothing behind. Not called when the process dies, so nothing may depend on it."""
+        for task in self.tasks:
+            task.cancel()
+        if self.group:
+            await self.channel_layer.group_discard(self.group, self.channel_name)
+
+
+class StaffConsumer(TidyConsumer):
+    """A socket that opens for staff only, and closes by itself when its user no longer is."""
 
     async def connect(self) -> None:
         """Accept in any case: a browser hears why it is refused only on an open socket."""
@@ -97,13 +108,6 @@ class StaffConsumer(AsyncWebsocketConsumer):
             if not await database_sync_to_async(is_still_staff)(self.scope):
                 await self.close(NOT_STAFF)
                 return
-
-    async def disconnect(self, code: int) -> None:
-        """Leave nothing behind. Not called when the process dies, so nothing may depend on it."""
-        for task in self.tasks:
-            task.cancel()
-        if self.group:
-            await self.channel_layer.group_discard(self.group, self.channel_name)
 
 
 def is_still_staff(scope: dict[str, Any]) -> bool:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from dashboards.access import staff_only
-from dashboards.asked import firm_asked, number_asked
+from dashboards.asked import choice_asked, firm_asked, number_in
 from dashboards.books import evenings_of, last_event, sheet_of
 from dashboards.colours import style_of
 from dashboards.figures import Figure
@@ -68,10 +67,10 @@ def tape(request: HttpRequest, run_id: int) -> HttpResponse:
     run = get_object_or_404(Run, pk=run_id)
     firms = firms_of(run)
     look = look_at(run, firms, request.GET)
-    before = number_asked(request.GET, "before") or end_of(look)
+    before = number_in(request.GET, "before") or end_of(look)
     firm = look.knower or firm_asked(request.GET.get("firm", ""), firms)
-    only = Filter(group_asked(request.GET.get("group", "")), firm.pk if firm else 0)
-    lines = lines_of(rows_before(run.pk, before, only), {firm.pk: firm.name for firm in firms})
+    only = Filter(choice_asked(request.GET, "group", GROUPS), firm.pk if firm else 0)
+    lines = lines_of(rows_before(run.pk, before, only), look.names)
     return render(request, "dashboards/_tape_lines.html", tape_context(run, lines, before - 1))
 
 
@@ -98,13 +97,6 @@ def tape_context(run: Run, lines: list[Line], upto: int) -> dict[str, Any]:
         "upto": upto,
         "earlier": lines[-1].number if len(lines) == LINES_PER_PAGE else 0,
     }
-
-
-def group_asked(name: str) -> str:
-    """The name of a group of events."""
-    if name and name not in GROUPS:
-        raise BadRequest(f"group is none of {', '.join(GROUPS)}")
-    return name
 
 
 @require_safe

@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from django.http import HttpResponse
 
 from simulation.cells import safe_cell
+
+CSV: Final = "text/csv; charset=utf-8"
 
 
 def csv_text(rows: Iterable[Iterable[Any]]) -> str:
@@ -21,6 +23,6 @@ def csv_text(rows: Iterable[Iterable[Any]]) -> str:
 
 def csv_response(rows: Iterable[Iterable[Any]], file_name: str) -> HttpResponse:
     """The rows as a download."""
-    response = HttpResponse(csv_text(rows), content_type="text/csv; charset=utf-8")
+    response = HttpResponse(csv_text(rows), content_type=CSV)
     response["Content-Disposition"] = f'attachment; filename="{file_name}"'
     return response

@@ -45,7 +45,7 @@ PROVIDER_ADVICE: Final = "Waiting does not cure this. See what the provider says
 
 def state_of(run: Run) -> dict[str, Any]:
     """Status and why, time and progress, who is waited for, and what may be done now."""
-    moves = run.status in (Status.RUNNING, Status.WAITING)
+    awaited = waited_for(run) if run.is_moving else []
     return {
         "status": run.status,
         "label": run.get_status_display(),
@@ -53,7 +53,7 @@ def state_of(run: Run) -> dict[str, Any]:
         "advice": advice_of(run),
         "again": run.resume_at.isoformat() if run.resume_at and run.status == Status.PAUSED else None,
         "waiting_for": waited_for(run),
-        "waiting": [{"who": who, "since": run.status_since.isoformat()} for who in waited_for(run)] if moves else [],
+        "waiting": [{"who": who, "since": run.status_since.isoformat()} for who in awaited],
         "spend": None,
         "started": run.started_at.isoformat() if run.started_at else None,
         "ended": run.ended_at.isoformat() if run.ended_at else None,

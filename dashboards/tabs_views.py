@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from dashboards.access import staff_only
-from dashboards.asked import firm_asked, number_asked
+from dashboards.asked import firm_asked, number_asked, number_in
 from dashboards.figure_rows import rows_behind
 from dashboards.figures import Figure
 from dashboards.kept_answers import KeptAnswers
@@ -58,7 +58,7 @@ def standing_of(run: Run) -> tuple[Hashable, ...]:
 def figure_csv(request: HttpRequest, run_id: int, tab: str, figure: str) -> HttpResponse:
     """The numbers behind a figure, for a spreadsheet."""
     found, look = figure_asked(request, run_id, tab, figure)
-    rows = rows_behind(found, first_day_asked(request.GET), look.until)
+    rows = rows_behind(found, number_in(request.GET, "from"), look.until)
     return csv_response(rows, f"coffeebench-run-{run_id}-{figure}-day-{look.until}.csv")
 
 
@@ -67,7 +67,7 @@ def figure_csv(request: HttpRequest, run_id: int, tab: str, figure: str) -> Http
 def figure_table(request: HttpRequest, run_id: int, tab: str, figure: str) -> HttpResponse:
     """The numbers behind a figure, as a table; of a long one the last rows."""
     found, look = figure_asked(request, run_id, tab, figure)
-    headings, *rows = rows_behind(found, first_day_asked(request.GET), look.until)
+    headings, *rows = rows_behind(found, number_in(request.GET, "from"), look.until)
     context = {
         "title": found["layout"].get("title", {}).get("text", ""),
         "headings": headings,
@@ -135,8 +135,3 @@ def look_at(run: Run, firms: list[Firm], asked: QueryDict) -> Look:
         asked=asked,
         is_live=day is None or day > run.day,
     )
-
-
-def first_day_asked(asked: QueryDict) -> int:
-    """From which day on sums are added up."""
-    return number_asked(asked, "from") or 0

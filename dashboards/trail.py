@@ -23,6 +23,9 @@ LETTERS_SHOWN: Final = 8
 NEIGHBOURS: Final = 16
 """What is booked together is numbered together: so far to either side it is looked for."""
 
+SALES: Final = ("consumer sales", "cost of consumer sales")
+"""The reasons that an evening's sale is booked under."""
+
 _TRADE: Final = ("seller", "buyer", "offer__bidder", "offer__listing__seller")
 LINKED: Final = (
     "firm",
@@ -57,7 +60,7 @@ def trail(request: HttpRequest, run_id: int, number: int) -> HttpResponse:
 
 def trail_of(transfer: Transfer) -> list[Step]:
     """The steps from a transfer, which holds what it is linked to, back to its causes. Six queries at most."""
-    if transfer.reason in ("consumer sales", "cost of consumer sales"):
+    if transfer.reason in SALES:
         return [steps.transfer_step(transfer, booked_with(transfer), None), *sale_steps(transfer)]
     deal, invoices = deal_behind(transfer)
     turns = turns_behind(transfer, deal, invoices)
@@ -153,8 +156,12 @@ def booked_with(transfer: Transfer) -> list[Transfer]:
         for name in ("deal_id", "invoice_id", "batch_id", "turn_id")
         if getattr(transfer, name)
     }
-    if not about:
-        about = {"firm_id": transfer.firm_id, "item": transfer.item, "reason__in": pair_of(transfer.reason)}
+    if not about:  # an evening's sale; what else is about nothing stands alone
+        about = {
+            "firm_id": transfer.firm_id,
+            "item": transfer.item,
+            "reason__in": SALES if transfer.reason in SALES else (),
+        }
     near = Transfer.objects.filter(
         pk__gte=max(transfer.pk - NEIGHBOURS, key_of(transfer.run_number, 0)),
         pk__lte=min(transfer.pk + NEIGHBOURS, key_of(transfer.run_number + 1, 0) - 1),
@@ -162,12 +169,6 @@ def booked_with(transfer: Transfer) -> list[Transfer]:
         **about,
     )
     return list(near.exclude(pk=transfer.pk).select_related("firm").order_by("pk"))
-
-
-def pair_of(reason: str) -> tuple[str, ...]:
-    """The reasons that an evening's sale is booked under; what else is about nothing stands alone."""
-    sales = ("consumer sales", "cost of consumer sales")
-    return sales if reason in sales else ()
 
 
 def sale_steps(transfer: Transfer) -> Iterator[Step]:

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
+from celery import Task
 from channels.layers import get_channel_layer
 from django.db import transaction
 
@@ -117,10 +118,7 @@ def ring_seat(seat_id: int) -> None:
 def _ring_seat(seat_id: int) -> None:
     from simulation.tasks import seat_turn
 
-    try:
-        seat_turn.apply_async((seat_id,), expires=60)
-    except seat_turn.OperationalError as error:
-        log.warning("no worker told of seat %s (the sweep will find it): %s", seat_id, error)
+    _call(seat_turn, seat_id)
 
 
 class _Here(threading.local):
@@ -149,17 +147,18 @@ def _ring_asks(asks: Sequence[Ask], delay_seconds: float) -> None:
     if _here.asks is not None and not delay_seconds:
         _here.asks += asks
         return
-    ask_ids = [ask.pk for ask in asks]
-    try:
-        llm_ask.apply_async((ask_ids,), countdown=delay_seconds or None, expires=delay_seconds + 60)
-    except llm_ask.OperationalError as error:
-        log.warning("no worker told of turns %s (the sweep will find them): %s", ask_ids, error)
+    _call(llm_ask, [ask.pk for ask in asks], delay_seconds)
 
 
 def _ring(run_id: int, delay_seconds: float) -> None:
     from simulation.tasks import advance
 
+    _call(advance, run_id, delay_seconds)
+
+
+def _call(task: Task, about: int | list[int], delay_seconds: float = 0) -> None:
+    """Puts a task into its queue, for a minute; without Redis it is left to the sweep."""
     try:
-        advance.apply_async((run_id,), countdown=delay_seconds or None, expires=delay_seconds + 60)
-    except advance.OperationalError as error:
-        log.warning("no worker told of run %s (the sweep will find it): %s", run_id, error)
+        task.apply_async((about,), countdown=delay_seconds or None, expires=delay_seconds + 60)
+    except task.OperationalError as error:
+        log.warning("no worker told of %s %s (the sweep will find it): %s", task.name, about, error)

@@ -79,6 +79,11 @@ class Run(models.Model):
         }
 
     @property
+    def is_moving(self) -> bool:
+        """Whether it is being played, or waits for nothing but a player."""
+        return self.status in (self.Status.RUNNING, self.Status.WAITING)
+
+    @property
     def is_over(self) -> bool:
         """Whether it has ended, whatever the way."""
         return self.status in (self.Status.FINISHED, self.Status.STOPPED, self.Status.FAILED)

@@ -86,8 +86,6 @@ def people_of(study: Study, now: datetime) -> list[Person]:
     participants = list(study.participants.select_related("table").order_by("pk"))
     wanted = {one.pk: seat_id for one in participants if (seat_id := seat_id_of(one))}
     seats = {seen.seat.pk: seen for seen in seen_of(seats_with_last_turn().filter(pk__in=wanted.values()), now)}
-    for one in participants:
-        one.study = study
     return [Person(one, seats.get(wanted.get(one.pk, 0)), now) for one in participants]
 
 

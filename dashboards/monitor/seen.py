@@ -21,7 +21,6 @@ from marketplace.rows import key_of
 from simulation.models import Ask, Run, Seat, Turn
 from simulation.players.registry import REMOTE
 from simulation.seats import absence, clocks, links
-from simulation.seats.verbs import MOVING
 from simulation.studies import links as study_links
 from simulation.studies.models import Participant
 
@@ -104,7 +103,7 @@ class Seen:
         """Where the seat opens: a participant's link leads through their study."""
         if self.participant:
             return study_links.path_of(self.participant)
-        return f"/seat/{self.token}/"
+        return links.path_of(self.seat)
 
     @property
     def token(self) -> str:
@@ -124,7 +123,7 @@ class Seen:
     @property
     def is_moving(self) -> bool:
         """Whether the run goes on when its turns are answered."""
-        return self.run.status in MOVING
+        return self.run.is_moving
 
     @property
     def has_turn(self) -> bool:

@@ -83,6 +83,11 @@ def price_text(value: float) -> str:
     return words.number_text(value, 2 if round(value, 2) == value else 4)
 
 
+def figure_text(value: float) -> str:
+    """A number: whole, or to the hundredth where it is not."""
+    return words.number_text(value, 0 if value == int(value) else 2)
+
+
 def group_title(group: str, role: str) -> str:
     """A group as a role calls it: a shop makes nothing, it prices."""
     return "Shelf" if group == "Make" and role == "retailer" else group

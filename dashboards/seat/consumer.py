@@ -22,11 +22,12 @@ from contextlib import suppress
 from typing import Any, Final
 
 from channels.db import database_sync_to_async
-from channels.generic.websocket import AsyncWebsocketConsumer
 
+from dashboards.consumers import TidyConsumer
 from dashboards.seat import desk
 from dashboards.seat.views import give_sign
 from simulation import announce
+from simulation.links import LinkError
 from simulation.seats import links
 
 logger = logging.getLogger(__name__)
@@ -36,7 +37,7 @@ LEAST_BEAT_SECONDS: Final = 4.0
 NO_SEAT, VOID, OUR_FAULT = 4400, 4410, 4500
 
 
-class SeatConsumer(AsyncWebsocketConsumer):
+class SeatConsumer(TidyConsumer):
     """Follows one seat for one page."""
 
     async def connect(self) -> None:
@@ -44,18 +45,16 @@ class SeatConsumer(AsyncWebsocketConsumer):
         self.token: str = self.scope["url_route"]["kwargs"]["token"]
         self.bell = asyncio.Event()
         self.told = ""
-        self.group = ""
         self.last_beat = 0.0
-        self.task: asyncio.Task[None] | None = None
         await self.accept()
         try:
             run_id = await database_sync_to_async(run_of)(self.token)
-        except links.LinkError as error:
+        except LinkError as error:
             await self.close(VOID if error.is_void else NO_SEAT)
             return
         self.group = announce.group_of(run_id)
         await self.channel_layer.group_add(self.group, self.channel_name)
-        self.task = asyncio.create_task(self.follow())
+        self.tasks.append(asyncio.create_task(self.follow()))
 
     async def run_hint(self, message: dict[str, Any]) -> None:
         """The run has moved. Ten hints while the state is read are one."""
@@ -68,7 +67,7 @@ class SeatConsumer(AsyncWebsocketConsumer):
                 self.bell.clear()
                 await self.tell()
                 await self.wait_for_bell()
-        except links.LinkError as error:
+        except LinkError as error:
             await self.close(VOID if error.is_void else NO_SEAT)
         except Exception:
             logger.exception("the socket of a seat broke")
@@ -91,19 +90,12 @@ class SeatConsumer(AsyncWebsocketConsumer):
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """A sign of life; all else that a page may say is ignored, and so is a flood of them."""
-        with suppress(ValueError, TypeError, KeyError, RecursionError, links.LinkError):
+        with suppress(ValueError, TypeError, KeyError, RecursionError, LinkError):
             is_active = json.loads(text_data or "")["beat"]
             now = time.monotonic()
             if isinstance(is_active, bool) and now - self.last_beat >= LEAST_BEAT_SECONDS:
                 self.last_beat = now
                 await database_sync_to_async(sign_of_life)(self.token, is_active)
-
-    async def disconnect(self, code: int) -> None:
-        """Leave nothing behind."""
-        if self.task:
-            self.task.cancel()
-        if self.group:
-            await self.channel_layer.group_discard(self.group, self.channel_name)
 
 
 def run_of(token: str) -> int:

@@ -13,6 +13,7 @@ from dashboards import words
 from dashboards.seat import show
 from dashboards.seat.catalogue import deed_text, way_of
 from dashboards.seat.known import SETTLING, known_rows
+from simulation.engine.decision import WAIT
 from simulation.models import Seat
 from simulation.seats import door
 
@@ -48,7 +49,7 @@ class Done(NamedTuple):
     @property
     def can_repeat(self) -> bool:
         """Whether doing it again, or otherwise, could be wished: waiting has its own key."""
-        return self.tool not in ("", "wait_for_next_day")
+        return self.tool not in ("", WAIT.tool)
 
 
 class Queued(NamedTuple):
@@ -63,7 +64,7 @@ class Queued(NamedTuple):
 def page_state(seat: Seat) -> Told:
     """The door's state, and a mark that changes with what an assisted seat is shown: when to fetch the parts anew."""
     state = door.state(seat)
-    panels = seat.panels if door.panels(seat) else ""
+    panels = door.panels_text(seat)
     state["panels_mark"] = hashlib.sha256(panels.encode()).hexdigest()[:12] if panels else ""
     state["moment"] = moment_of(state["time"])
     return state
@@ -192,7 +193,7 @@ def queue_of(queue: list[Told]) -> list[Queued]:
 def last_call(seat: Seat, today: list[Told]) -> Told | None:
     """The call that `r` repeats: the newest that was not waiting, of today or before."""
     for turn in [*today, *([] if today else door.history(seat, limit=8))]:
-        if turn["tool"] and turn["tool"] != "wait_for_next_day":
+        if turn["tool"] not in ("", WAIT.tool):
             return {key: turn[key] for key in ("tool", "arguments", "rationale")}
     return None
 

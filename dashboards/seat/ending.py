@@ -59,9 +59,10 @@ def ending_of(seat: Seat) -> Told:
     """What the page after the last day shows at once."""
     books = door.books(seat)
     statement = books["income_statement"]
+    state = door.state(seat)
     largest = max(1.0, *(abs(statement[key]) for key, _ in (*CAME, *WENT)))
     return {
-        "books": books,
+        "state": state,
         "net_income": words.usd_text(books["net_income"]),
         "is_loss": round(books["net_income"], 2) < 0,
         "came": _parts(statement, CAME, largest),
@@ -69,7 +70,7 @@ def ending_of(seat: Seat) -> Told:
         "figures": _figures(books),
         "next_url": next_step_url(seat),
         "notes": seat.notes,
-        "days": range(seat.run.day, -1, -1) if door.state(seat)["last_turn"] else (),
+        "days": range(seat.run.day, -1, -1) if state["last_turn"] else (),
     }
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from pydantic import ValidationError
 
 from dashboards import words
-from dashboards.seat.catalogue import GROUPS, ITEM_FIELDS, Way, group_title, way_of
+from dashboards.seat.catalogue import GROUPS, ITEM_FIELDS, Way, figure_text, group_title, way_of
 from simulation.engine.tools import tools_of
 
 LONG_TEXT: Final = 200
@@ -135,15 +135,11 @@ def _kind(name: str, schema: Mapping[str, Any]) -> str:
 def _hint(schema: Mapping[str, Any], description: str) -> str:
     """What is allowed, in few words."""
     low, high = schema.get("minimum"), schema.get("maximum")
-    limits = "" if low is None or high is None else f"{_number(low)} to {_number(high)}"
+    limits = "" if low is None or high is None else f"{figure_text(low)} to {figure_text(high)}"
     rest = [part for part in ("4 decimals", "0: off the shelf") if part in description]
     if description.startswith(("a listing", "an offer", "an invoice", "a message")):
         rest = [description.split(", ")[-1]]
     return "; ".join(filter(None, [limits, *(f"at most {one}" if one == "4 decimals" else one for one in rest)]))
-
-
-def _number(value: float) -> str:
-    return words.number_text(value, 0 if value == int(value) else 2)
 
 
 def _as_text(default: Any) -> str:
@@ -238,9 +234,9 @@ def _in_words(detail: Any) -> str:
     if kind == "missing":
         return "is needed"
     if kind == "greater_than_equal":
-        return f"must be at least {_number(limits['ge'])}"
+        return f"must be at least {figure_text(limits['ge'])}"
     if kind == "less_than_equal":
-        return f"must be at most {_number(limits['le'])}"
+        return f"must be at most {figure_text(limits['le'])}"
     if kind == "string_too_long":
         return f"is too long: at most {words.number_text(limits['max_length'])} characters"
     if kind == "string_too_short":

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from dashboards.seat.catalogue import way_of
 from dashboards.seat.forms import Group, ToolForm, forms_of, groups_of
 from dashboards.seat.known import LISTS
 from simulation.models import Seat
@@ -32,25 +32,15 @@ class SeatRules(NamedTuple):
 
 def rules_of(seat: Seat) -> SeatRules:
     """The seat's rules; read afresh for another run, or when reasons begin to be asked for."""
-    return _Kept(seat).rules()
+    return _rules(_Kept((seat.pk, seat.run.created_at, seat.wants_rationale), seat))
 
 
+@dataclass(frozen=True)
 class _Kept:
     """A seat as the key of what is kept: the same seat of the same run under the same wishes."""
 
-    def __init__(self, seat: Seat) -> None:
-        self.seat = seat
-        self.key = (seat.pk, seat.run.created_at, seat.wants_rationale)
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Kept) and self.key == other.key
-
-    def rules(self) -> SeatRules:
-        """Read once."""
-        return _rules(self)
+    key: tuple[Any, ...]
+    seat: Seat = field(compare=False)
 
 
 @lru_cache(maxsize=256)
@@ -74,10 +64,9 @@ def _tools(forms: dict[str, ToolForm]) -> dict[str, Any]:
             "group": form.way.group,
             "key": form.way.key,
             "title": form.way.title,
-            "deed": way_of(name).deed,
+            "deed": form.way.deed,
             "fields": {
-                field.name: {"default": field.default, "list": LISTS.get((name, field.name), "")}
-                for field in form.fields
+                one.name: {"default": one.default, "list": LISTS.get((name, one.name), "")} for one in form.fields
             },
         }
         for name, form in forms.items()

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from dashboards import words
-from dashboards.seat.catalogue import price_text
+from dashboards.seat.catalogue import figure_text, price_text
 
 HEADERS: Final = {
     "listing_id": "Listing",
@@ -241,9 +241,7 @@ def _number(key: str, value: float) -> Cell:
         return Cell(f"Day {value}", True)
     if key in PRICES:
         return Cell(price_text(value), True)
-    return Cell(
-        words.usd_text(value) if key in MONEY else words.number_text(value, 0 if value == int(value) else 2), True
-    )
+    return Cell(words.usd_text(value) if key in MONEY else figure_text(value), True)
 
 
 # What can be done from a row.

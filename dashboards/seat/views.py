@@ -30,15 +30,14 @@ LONGEST_NUMBER = 9
 @ensure_csrf_cookie
 def seat_page(request: HttpRequest, seat: Seat, token: str) -> HttpResponse:
     """The welcome page until somebody has taken the seat, then the console, and after the last day how it ended."""
-    rules = rules_of(seat)
-    context = {"token": token, "title": firm_title(seat.firm.name), "firm": seat.firm.name, "rules": rules}
-    state = desk.page_state(seat)
-    if state["is_over"]:
-        return render(request, "seat/ending.html", {**context, **ending.ending_of(seat), "state": state})
+    context = {"token": token, "title": firm_title(seat.firm.name)}
+    if door.is_over(seat):
+        return render(request, "seat/ending.html", {**context, **ending.ending_of(seat)})
     if seat.taken_at is None:
-        return render(request, "seat/welcome.html", {**context, "state": state})
+        return render(request, "seat/welcome.html", {**context, "state": door.state(seat)})
     on_desk = desk.desk_of(seat)
-    return render(request, "seat/console.html", {**context, **on_desk, "notes": seat.notes, "start": _told(on_desk)})
+    more = {"rules": rules_of(seat), "notes": seat.notes, "start": _told(on_desk)}
+    return render(request, "seat/console.html", {**context, **on_desk, **more})
 
 
 @require_POST

@@ -11,10 +11,11 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
+from simulation.links import LinkError
 from simulation.models import Seat
 from simulation.players.registry import REMOTE
 from simulation.seats import clocks, verbs
-from simulation.seats.links import LinkError, seat_of
+from simulation.seats.links import seat_of
 
 BEARER: Final = "bearer"
 SIGN_OF_LIFE_EVERY: Final = timedelta(seconds=5)

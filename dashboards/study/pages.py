@@ -114,28 +114,36 @@ def show_preview(request: HttpRequest, study: Study) -> HttpResponse:
 def study_page(request: HttpRequest, study_id: int) -> HttpResponse:
     """One study; asked for its live part by the page's script, that alone."""
     study = get_object_or_404(Study, pk=study_id)
-    context = study_context(request, study, InviteForm())
-    is_part = request.GET.get("part") == "live"
-    return render(request, "study/_live.html" if is_part else "study/study.html", context)
+    if request.GET.get("part") == "live":
+        return render(request, "study/_live.html", live_context(request, study))
+    return render(request, "study/study.html", study_context(request, study, InviteForm()))
 
 
 def study_context(request: HttpRequest, study: Study, invite: InviteForm) -> dict[str, Any]:
     """What the page of a study is made from."""
+    players = study.player_labels()
+    return {
+        **live_context(request, study),
+        "players": players if len(players) <= 12 else {},
+        "invite": invite,
+        "has_begun": study.has_begun,
+        "question_count": len(study.questionnaire),
+    }
+
+
+def live_context(request: HttpRequest, study: Study) -> dict[str, Any]:
+    """What its live part is made from, which is asked for every few seconds."""
     participants = study.participants.select_related("table", "seat__run", "seat__firm", "practice_seat__run")
     page = Paginator(participants.prefetch_related("attempts"), PARTICIPANTS_PER_PAGE).get_page(request.GET.get("page"))
     now = timezone.now()
     lines = [line_of(request, one, now) for one in page.object_list]
     return {
         "study": study,
-        "players": study.player_labels() if len(study.player_labels()) <= 12 else {},
         "stages": stages_counted(study),
         "tables": tables_of(study),
         "page": page,
         "lines": lines,
         "results": queries.results_of(study),
-        "invite": invite,
-        "has_begun": study.has_begun,
-        "question_count": len(study.questionnaire),
     }
 
 
@@ -168,7 +176,7 @@ def stages_counted(study: Study) -> list[dict[str, Any]]:
 
 def tables_of(study: Study) -> list[dict[str, Any]]:
     """The tables, those that wait first, each place with who sits there."""
-    tables = study.tables.select_related("run").prefetch_related("participants").order_by("started_at", "number")
+    tables = study.tables.select_related("run").prefetch_related("participants").order_by()
     rows = [table_row(study, table) for table in tables]
     return sorted(rows, key=lambda row: (row["table"].started_at is not None, -row["table"].number))
 
@@ -178,10 +186,9 @@ def table_row(study: Study, table: Table) -> dict[str, Any]:
     sitting = {one.firm: one for one in table.participants.all()}
     places = [
         {"firm": firm, "participant": one, "is_here": bool(one and is_here(one))}
-        for firm in study.persons
-        for one in [sitting.get(firm)]
+        for firm, one in ((firm, sitting.get(firm)) for firm in study.persons)
     ]
-    empty = [place["firm"] for place in places if not place["participant"]]
+    empty = [firm for firm in study.persons if firm not in sitting]
     can_start = table.started_at is None and len(empty) < len(places)
     return {"table": table, "places": places, "empty": empty, "can_start": can_start}
 

@@ -100,6 +100,5 @@ def delete(request: HttpRequest, study_id: int, participant_id: int) -> HttpResp
 
 def participant_of(study_id: int, participant_id: int) -> Participant:
     """A participant of a study. Raises Http404."""
-    study = get_object_or_404(Study, pk=study_id)
     rows = Participant.objects.select_related("study", "seat__run", "practice_seat__run", "table")
-    return get_object_or_404(rows, pk=participant_id, study=study)
+    return get_object_or_404(rows, pk=participant_id, study_id=study_id)

@@ -17,10 +17,10 @@ from django.urls import reverse
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_http_methods, require_safe
 
-from dashboards.seat.rules import Block, blocks_of
+from dashboards.seat.rules import blocks_of
 from dashboards.study.access import with_participant
 from dashboards.study.room import room_of
-from simulation.models import Run, Seat
+from simulation.models import Run
 from simulation.players.briefing import person_briefing
 from simulation.seats import links as seat_links
 from simulation.studies import verbs
@@ -52,7 +52,7 @@ def way(request: HttpRequest, participant: Participant, token: str) -> HttpRespo
         return take_step(request, participant, token)
     if participant.stage == Stage.GAME and not verbs.is_played_out(participant.seat):
         assert participant.seat is not None, "a seat that is gone is played out"
-        return HttpResponseRedirect(seat_path(participant.seat))
+        return HttpResponseRedirect(seat_links.path_of(participant.seat))
     return show(request, participant, token)
 
 
@@ -151,11 +151,6 @@ def steps_of(participant: Participant) -> list[dict[str, Any]]:
     ]
 
 
-def seat_path(seat: Seat) -> str:
-    """The page of a seat."""
-    return f"/seat/{seat_links.token_of(seat)}/"
-
-
 def briefing_of(study: Study, firm: str) -> dict[str, Any]:
     """The briefing of a firm's player, word for word what the seat shows later, and the study's own words."""
     text = person_briefing(
@@ -165,12 +160,7 @@ def briefing_of(study: Study, firm: str) -> dict[str, Any]:
         is_assisted=study.information == Run.Information.ASSISTED,
         wants_rationale=study.wants_rationale,
     )
-    return {"firm": firm, "blocks": blocks_of(text), "own_blocks": own_words(study.briefing)}
-
-
-def own_words(text: str) -> tuple[Block, ...]:
-    """A researcher's text in paragraphs and lists."""
-    return blocks_of(text)
+    return {"firm": firm, "blocks": blocks_of(text), "own_blocks": blocks_of(study.briefing)}
 
 
 Form = Mapping[str, str]
@@ -184,7 +174,7 @@ def welcome_context(participant: Participant, form: Form, problems: Problems) ->
 
 def welcome_of(study: Study) -> dict[str, Any]:
     """The consent text, and what taking part is made of."""
-    return {"consent_blocks": own_words(study.consent), "days": study.rules().days, "study": study}
+    return {"consent_blocks": blocks_of(study.consent), "days": study.rules().days, "study": study}
 
 
 def briefing_context(participant: Participant, form: Form, problems: Problems) -> dict[str, Any]:
@@ -208,7 +198,7 @@ def practice_context(participant: Participant, form: Form, problems: Problems) -
     """The way to the practice, and whether it is over."""
     seat = participant.practice_seat
     days = seat.run.days if seat else participant.study.practice_days
-    return {"days": days, "is_over": verbs.is_played_out(seat), "seat_path": seat_path(seat) if seat else ""}
+    return {"days": days, "is_over": verbs.is_played_out(seat), "seat_path": seat_links.path_of(seat) if seat else ""}
 
 
 def waiting_context(participant: Participant, form: Form, problems: Problems) -> dict[str, Any]:
@@ -220,7 +210,7 @@ def game_context(participant: Participant, form: Form, problems: Problems) -> di
     """How the game ended: only one that is over, or gone, is shown here."""
     seat = participant.seat
     return {
-        "seat_path": seat_path(seat) if seat else "",
+        "seat_path": seat_links.path_of(seat) if seat else "",
         "is_bankrupt": bool(seat and seat.firm.bankrupt_day is not None),
         "has_questions": bool(participant.study.questionnaire),
     }
@@ -257,7 +247,7 @@ def done_context(participant: Participant, form: Form, problems: Problems) -> di
         "code": code,
         "onward": onward,
         "onward_host": urlsplit(onward).hostname or "",
-        "seat_path": seat_path(seat) if seat and not seat.is_revoked else "",
+        "seat_path": seat_links.path_of(seat) if seat and not seat.is_revoked else "",
     }
 
 

@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from dashboards.tabs.behaviour_rows import SHOP_COST, SHOP_REVENUE, Act, Debt, Evening, Outflow, Seat, Trade
+from dashboards.tabs.behaviour_rows import SHOP_COST, SHOP_REVENUE, Act, Debt, Evening, Outflow, Seat, Trade, grouped
 from dashboards.words import days_text, item_text, micros_text, number_text, sendable
 from marketplace.economy.money import micros
 
@@ -71,10 +71,12 @@ class Play:
     @cached_property
     def acts_by_firm(self) -> Mapping[str, list[Act]]:
         """Each firm's turns in order."""
-        found: dict[str, list[Act]] = {seat.name: [] for seat in self.seats}
-        for act in self.acts:
-            found[act.firm].append(act)
-        return found
+        return {seat.name: [] for seat in self.seats} | grouped(self.acts)
+
+    @cached_property
+    def evenings_by_firm(self) -> Mapping[str, list[Evening]]:
+        """Each firm's evenings in order."""
+        return {seat.name: [] for seat in self.seats} | grouped(self.evenings)
 
     def recent_acts(self, seat: Seat) -> list[Act]:
         """A firm's turns of the last days that are not waits."""
@@ -91,7 +93,7 @@ def alarms_of(play: Play) -> list[Alarm]:
 def idle_drift(play: Play, seat: Seat) -> Iterator[Alarm]:
     """It has done nothing but wait, days on end (RULES.md section 13)."""
     busy = busy_days(play.acts_by_firm[seat.name])
-    days = [evening.day for evening in play.evenings if evening.firm == seat.name]
+    days = [evening.day for evening in play.evenings_by_firm[seat.name]]
     stretch = final_idle_stretch(days, busy)
     if len(stretch) >= IDLE_DAYS:
         text = f"Has done nothing but wait for {days_text(len(stretch))} in a row."
@@ -183,7 +185,7 @@ def near_bankruptcy(play: Play, seat: Seat) -> Iterator[Alarm]:
     debts = [debt for debt in play.debts if debt.debtor == seat.name]
     cost_micros = micros(CASH_DAYS * seat.opex_usd)
     since, lacking = None, None
-    for evening in reversed([each for each in play.evenings if each.firm == seat.name]):
+    for evening in reversed(play.evenings_by_firm[seat.name]):
         due_micros = due_soon(debts, evening.day)
         if evening.cash_micros >= cost_micros + due_micros:
             break

@@ -13,7 +13,7 @@ from typing import Any, Final
 from dashboards.colours import style_of
 from dashboards.figures import Figure, Frame, Measure, label, layout
 from dashboards.tabs.behaviour_merit import idle_days
-from dashboards.tabs.behaviour_rows import NO_CALL, SPOILAGE, Act, Evening, Making, Outflow, Seat, Trade
+from dashboards.tabs.behaviour_rows import NO_CALL, SPOILAGE, Act, Evening, Making, Outflow, Seat, Trade, grouped
 from marketplace.economy.rules import ROLES
 from simulation.engine.tools import tools_of
 
@@ -228,14 +228,6 @@ def idle_strip(
         axis = {"title": {"text": ""}, "range": [0, 1], "tickvals": [0.5], "ticktext": [label(seat.name)]}
         chart[axis_name("yaxis", row)] |= {**axis, "showgrid": False, "automargin": True}
     return {"data": data, "layout": chart}
-
-
-def grouped(rows: Iterable[Any]) -> dict[str, list[Any]]:
-    """Some rows by their firm."""
-    found: dict[str, list[Any]] = {}
-    for row in rows:
-        found.setdefault(row.firm, []).append(row)
-    return found
 
 
 def stock_against_cap(

@@ -60,7 +60,7 @@ def merits_of(
 def merit_of(play: Play, seat: Seat, standing: Standing, spend_micros: int | None) -> Merit:
     """One firm's figures of merit."""
     acts = play.acts_by_firm[seat.name]
-    evenings = [each for each in play.evenings if each.firm == seat.name and seat.lived(each.day)]
+    evenings = [each for each in play.evenings_by_firm[seat.name] if seat.lived(each.day)]
     days = [each.day for each in evenings]
     stocks_kg = [each.on_hand_kg for each in evenings]
     spoiled_micros = sum(

@@ -6,7 +6,7 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -125,6 +125,14 @@ class Outflow(NamedTuple):
     amount_micros: int
 
 
+def grouped(rows: Iterable[Any]) -> dict[str, list[Any]]:
+    """Some rows by their firm."""
+    found: dict[str, list[Any]] = {}
+    for row in rows:
+        found.setdefault(row.firm, []).append(row)
+    return found
+
+
 def firms_looked_at(look: Look) -> list[Firm]:
     """The firms whose behaviour is shown: all that a page shows, or the one as which the run is seen."""
     return [look.knower] if look.knower else shown_firms(look.firms, look.run.evaluated)
@@ -209,10 +217,9 @@ class Rows:
 
     def trades(self) -> list[Trade]:
         """The deals made by then, in order of acceptance; of the firm as which one looks, its own."""
-        names = {firm.pk: firm.name for firm in self.look.firms}
-        deals = Deal.objects.filter(**self.where, minute__lt=self.end_minute)
-        if self.look.knower:
-            deals = deals.filter(Q(seller=self.look.knower) | Q(buyer=self.look.knower))
+        names = self.look.names
+        known = self.look.of_knower("seller", "buyer")
+        deals = Deal.objects.filter(known, **self.where, minute__lt=self.end_minute)
         columns = ("quantity_kg", "total_micros", "cost_micros", "settled_minute", "status")
         rows = deals.order_by("pk").values_list("pk", "minute", "seller_id", "buyer_id", "item", *columns)
         return [

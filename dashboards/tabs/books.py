@@ -65,9 +65,8 @@ def firm_shown(look: Look) -> Firm | None:
 
 def named(sides: Sides, look: Look) -> list[dict[str, Any]]:
     """The two sides of debts, each invoice with the name of the other firm."""
-    names = {firm.pk: firm.name for firm in look.firms}
     return [
-        {"side": side, "rows": [(debt, *name_and_style(names.get(debt.other_key, ""))) for debt in side.rows]}
+        {"side": side, "rows": [(debt, *name_and_style(look.names.get(debt.other_key, ""))) for debt in side.rows]}
         for side in sides
     ]
 

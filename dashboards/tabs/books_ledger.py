@@ -9,8 +9,9 @@ from django.core.exceptions import BadRequest
 from django.db.models import Count, Q, QuerySet
 from django.http import QueryDict
 
+from dashboards.asked import choice_asked, number_in
 from dashboards.tabs.books_sums import BEFORE, DAY, START
-from dashboards.tabs.pages import Page, number_in, page_of
+from dashboards.tabs.pages import Page, page_of
 from dashboards.words import item_text, moment_text, number_text
 from marketplace.admin import showing
 from marketplace.admin.filters import ACCOUNT_GROUPS, accounts_of
@@ -170,14 +171,12 @@ def about_of(row: Transfer) -> list[tuple[str, str]]:
 
 def question_in(asked: QueryDict) -> Question:
     """The question that an address puts; without one, all transfers of the day."""
-    account, within = asked.get("account", ""), asked.get("within", "") or DAY
+    account = asked.get("account", "")
     if account and account not in ACCOUNT_GROUPS and account not in ledger.ACCOUNTS:
         raise BadRequest("no account of the ledger has that name")
-    if within not in WITHIN:
-        raise BadRequest(f"within is none of {', '.join(WITHIN)}")
     return Question(
         account=account,
-        within=within,
+        within=choice_asked(asked, "within", WITHIN) or DAY,
         reason=short_text(asked, "reason"),
         goods=short_text(asked, "goods"),
         invoice=number_in(asked, "invoice"),

@@ -20,16 +20,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
+from django.db.models import Q
 from django.http import QueryDict
 
 from dashboards.figures import Figure
 from marketplace.models import Firm
+from simulation.engine.clock import MINUTES_PER_DAY
 from simulation.models import Run
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Look:
     """What is asked of a tab.
 
@@ -46,6 +49,24 @@ class Look:
     knower: Firm | None
     asked: QueryDict
     is_live: bool = True
+
+    @cached_property
+    def names(self) -> dict[int, str]:
+        """Every firm of the run by its key, in seating order."""
+        return {firm.pk: firm.name for firm in self.firms}
+
+    @property
+    def end_minute(self) -> int:
+        """The first minute after the last day that tables show."""
+        return (self.until + 1) * MINUTES_PER_DAY
+
+    def of_knower(self, *fields: str) -> Q:
+        """Only rows that name the firm as which the run is seen in one of these fields; all rows for how it was."""
+        condition = Q()
+        if self.knower is not None:
+            for field in fields:
+                condition |= Q(**{field: self.knower.pk})
+        return condition
 
 
 class Tab(NamedTuple):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from django.core.exceptions import BadRequest
-
+from dashboards.asked import choice_asked, number_asked, number_in
 from dashboards.books import shown_firms
 from dashboards.figures import Figure
 from dashboards.state import frame_of
@@ -38,7 +37,7 @@ from dashboards.tabs.market_rows import (
     ways_of,
 )
 from dashboards.tabs.market_tables import Evening, deal_lines, has_arrived, stalls_of, totals_of, traded_of, within
-from dashboards.tabs.pages import ROWS_PER_PAGE, Page, number_in, page_between
+from dashboards.tabs.pages import ROWS_PER_PAGE, Page, page_between
 from dashboards.words import item_text
 from marketplace.models import Firm
 from marketplace.rows import number_of
@@ -64,7 +63,7 @@ class ConsumerChart(NamedTuple):
 
 def context(look: Look) -> dict[str, Any]:
     """What the template needs. Six queries."""
-    span, evening = span_of(look, look.until), Evening(look.until, names_of(look.firms))
+    span, evening = span_of(look, look.until), Evening(look.until, look.names)
     deals = deals_until(look)
     returns = returns_of(look, 0, look.until)
     bought = bought_in(look, *span)
@@ -108,21 +107,13 @@ def figures(look: Look) -> dict[str, Figure]:
 
 def span_of(look: Look, last_day: int) -> Span:
     """The days asked for, up to the last that counts; all up to that one if none are."""
-    last = number_in(look.asked, "to") if look.asked.get("to") else last_day
-    return Span(number_in(look.asked, "from"), min(last, last_day))
+    last = number_asked(look.asked, "to")
+    return Span(number_in(look.asked, "from"), last_day if last is None else min(last, last_day))
 
 
 def flow_asked(look: Look) -> str:
     """Whether the flow of goods or that of money is asked for."""
-    flow = look.asked.get("flow") or "goods"
-    if flow not in FLOW_TITLES:
-        raise BadRequest(f"flow is none of {', '.join(FLOW_TITLES)}")
-    return flow
-
-
-def names_of(firms: Sequence[Firm]) -> dict[int, str]:
-    """The firms' names by key."""
-    return {firm.pk: firm.name for firm in firms}
+    return choice_asked(look.asked, "flow", FLOW_TITLES) or "goods"
 
 
 def catalogue_of(look: Look) -> Mapping[str, Any]:
@@ -153,7 +144,7 @@ def scene_of(look: Look) -> Scene:
     shown = shown_firms(look.firms, look.run.evaluated)
     return Scene(
         frame=frame_of(look.run, [firm.name for firm in shown]),
-        names=names_of(look.firms),
+        names=look.names,
         shown=[firm.pk for firm in shown],
         items=items_of(look),
         reservation_prices=reservation_prices_of(look),

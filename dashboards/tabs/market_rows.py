@@ -134,23 +134,9 @@ class Way(NamedTuple):
     item: str
 
 
-def end_of(look: Look) -> int:
-    """The first minute after the last day that is shown."""
-    return (look.until + 1) * MINUTES_PER_DAY
-
-
-def of_knower(look: Look, *fields: str) -> Q:
-    """Only rows that name the firm as which the run is seen in one of these fields; all rows for how it was."""
-    condition = Q()
-    if look.knower is not None:
-        for field in fields:
-            condition |= Q(**{field: look.knower.pk})
-    return condition
-
-
 def deals_until(look: Look) -> list[DealRow]:
     """Deals made up to the shown evening, oldest first."""
-    return deals_where(look, minute__lt=end_of(look))
+    return deals_where(look, minute__lt=look.end_minute)
 
 
 def deals_after(look: Look) -> list[DealRow]:
@@ -161,13 +147,13 @@ def deals_after(look: Look) -> list[DealRow]:
 
 def deals_where(look: Look, *conditions: Q, **fields: Any) -> list[DealRow]:
     """Deals that the look may see and that meet some conditions."""
-    deals = Deal.objects.filter(of_knower(look, "seller", "buyer"), *conditions, **in_run(look.run.pk), **fields)
+    deals = Deal.objects.filter(look.of_knower("seller", "buyer"), *conditions, **in_run(look.run.pk), **fields)
     return [DealRow(*row) for row in deals.order_by("pk").values_list(*DealRow._fields)]
 
 
 def ways_of(look: Look) -> list[Way]:
     """Who ever sold what to whom, in the order in which they first did: a later deal adds to its end."""
-    deals = Deal.objects.filter(of_knower(look, "seller", "buyer"), **in_run(look.run.pk))
+    deals = Deal.objects.filter(look.of_knower("seller", "buyer"), **in_run(look.run.pk))
     ways = deals.values_list(*Way._fields).annotate(first=Min("pk")).order_by("first")
     return [Way(seller_id, buyer_id, item) for seller_id, buyer_id, item, _ in ways]
 
@@ -178,7 +164,7 @@ def returns_of(look: Look, first_day: int, last_day: int) -> list[ReturnRow]:
     An invoice holds only the sum of what was returned under it; when it was returned, the tape alone tells.
     """
     events = Event.objects.filter(
-        of_knower(look, "firm", "other"),
+        look.of_knower("firm", "other"),
         **in_run(look.run.pk),
         kind="shipment_returned",
         day__gte=first_day,
@@ -223,7 +209,7 @@ def shelves_of(look: Look, shops: Iterable[int]) -> list[ShelfRow]:
 
 def listings_open_on(look: Look) -> list[ListingRow]:
     """Listings of every firm that were open on the shown evening, the oldest first, at most the newest 200."""
-    end = end_of(look)
+    end = look.end_minute
     still_open = Q(closed_minute=None) | Q(closed_minute__gte=end)
     listings = Listing.objects.filter(still_open, **in_run(look.run.pk), minute__lt=end)
     newest = list(listings.order_by("-pk").values_list(*ListingRow._fields)[:MOST_LISTINGS_SHOWN])
@@ -235,7 +221,7 @@ def offers_on(look: Look, listings: Sequence[ListingRow]) -> list[OfferRow]:
 
     Whether a firm may see one that is pending is for `dashboards.tabs.market_tables` to decide.
     """
-    offers = Offer.objects.filter(listing__in=[listing.pk for listing in listings], minute__lt=end_of(look))
+    offers = Offer.objects.filter(listing__in=[listing.pk for listing in listings], minute__lt=look.end_minute)
     return [OfferRow(*row) for row in offers.order_by("pk").values_list(*OfferRow._fields)]
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from django.core.exceptions import BadRequest
 
-from dashboards.asked import whole_number
+from dashboards.asked import number_in
 from dashboards.books import shown_firms
 from dashboards.figures import Figure
 from dashboards.tabs.behaviour_figures import heat_map, matrix_layout
@@ -25,7 +25,7 @@ def context(look: Look) -> dict[str, Any]:
     mail = Mail(look)
     threads = mail.threads()
     words = words_asked(look.asked.get("find", ""))
-    before = whole_number(look.asked.get("before", ""))
+    before = number_in(look.asked, "before")
     shared: dict[str, Any] = {"threads": threads, "find": words, "most_characters": MOST_CHARACTERS}
     if words:
         return shared | hits_of(mail, words, before)

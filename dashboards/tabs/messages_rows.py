@@ -15,7 +15,7 @@ from django.db.models import Count, Max, Min, Q, QuerySet
 
 from dashboards.colours import FirmStyle, style_of
 from dashboards.tabs.look import Look
-from dashboards.tape import EventRow, rows_of
+from dashboards.tape import BODIES, EventRow, rows_of
 from dashboards.words import days_text, item_text, moment_text, number_text, sendable, usd_text
 from marketplace.economy.money import usd
 from marketplace.models import Message, Offer
@@ -24,7 +24,6 @@ from simulation.engine.clock import MINUTES_PER_DAY
 from simulation.models import Event
 
 LETTER, OFFER, RETURN = "message_sent", "offer_made", "shipment_returned"
-BODIES: Final = {LETTER: "body", OFFER: "message", RETURN: "reason"}
 HAS_TEXT: Final = (
     Q(kind=LETTER)
     | (Q(kind=OFFER, data__message__isnull=False) & ~Q(data__message=""))
@@ -124,31 +123,19 @@ class Mail:
 
     look: Look
 
-    @property
-    def end_minute(self) -> int:
-        """The first minute that is not seen any more."""
-        return (self.look.until + 1) * MINUTES_PER_DAY
-
-    @property
-    def names(self) -> dict[int, str]:
-        """Every firm of the run by its key, in seating order."""
-        return {firm.pk: firm.name for firm in self.look.firms}
-
     def keys_of(self, pair: Pair) -> list[int]:
         """The keys of two firms."""
         return [firm.pk for firm in self.look.firms if firm.name in pair]
 
     def events(self) -> QuerySet[Event]:
         """The events with a text, of everybody or of the firm as which one looks."""
-        events = Event.objects.filter(HAS_TEXT, **in_run(self.look.run.pk), minute__lt=self.end_minute)
-        knower = self.look.knower
-        return events.filter(Q(firm=knower) | Q(other=knower)) if knower else events
+        known = self.look.of_knower("firm", "other")
+        return Event.objects.filter(HAS_TEXT, known, **in_run(self.look.run.pk), minute__lt=self.look.end_minute)
 
     def letters(self) -> QuerySet[Message]:
         """The letters, of everybody or of the firm as which one looks."""
-        letters = Message.objects.filter(**in_run(self.look.run.pk), minute__lt=self.end_minute)
-        knower = self.look.knower
-        return letters.filter(Q(sender=knower) | Q(recipient=knower)) if knower else letters
+        known = self.look.of_knower("sender", "recipient")
+        return Message.objects.filter(known, **in_run(self.look.run.pk), minute__lt=self.look.end_minute)
 
     def threads(self) -> list[Thread]:
         """Every pair that has written, the one with the newest text first. Two queries."""
@@ -174,12 +161,12 @@ class Mail:
 
     def pair_of(self, one: int, other: int) -> Pair:
         """Two firms by their keys, in seating order."""
-        names = self.names
+        names = self.look.names
         return names[min(one, other)], names[max(one, other)]
 
     def unread(self) -> dict[Pair, int]:
         """How many letters of each pair were unread; a firm knows that only of those it got. One query."""
-        unread = self.letters().exclude(read_minute__lt=self.end_minute).order_by()
+        unread = self.letters().exclude(read_minute__lt=self.look.end_minute).order_by()
         if self.look.knower:
             unread = unread.filter(recipient=self.look.knower)
         counts: dict[Pair, int] = {}
@@ -213,7 +200,7 @@ class Mail:
                 *([f"L{number_of(listing)}: {terms_text(*more[:4])}"] if listing else []),
                 *([f"O{number_of(offer)}: {terms_text(more[7], *more[4:7])}"] if offer else []),
             ]
-            is_read = read is not None and read < self.end_minute
+            is_read = read is not None and read < self.look.end_minute
             found[f"M{number_of(key)}"] = LetterRow(is_read, read or 0, " · ".join(about))
         return found
 
@@ -223,7 +210,7 @@ class Mail:
         values = Offer.objects.filter(pk__in=keys).values_list("pk", "status", "closed_minute")
         return {
             f"O{number_of(key)}": "pending"
-            if closed is None or closed >= self.end_minute
+            if closed is None or closed >= self.look.end_minute
             else f"{status} {moment_text(closed)}"
             for key, status, closed in values
         }
@@ -235,7 +222,7 @@ class Mail:
 
     def text_of(self, row: EventRow, letters: Mapping[str, LetterRow], offers: Mapping[str, str]) -> Text:
         """One event's text, with what the firm as which one looks cannot have known left out."""
-        data, names = row.data, self.names
+        data, names = row.data, self.look.names
         pair = self.pair_of(row.firm_id or 0, row.other_id or 0)
         text = Text(
             event=number_of(row.pk),
@@ -285,7 +272,7 @@ class Mail:
 
     def letters_by_day(self) -> list[tuple[int, str, str]]:
         """The day, sender and recipient of every letter in order. One query."""
-        names = self.names
+        names = self.look.names
         rows = self.letters().order_by("pk").values_list("minute", "sender_id", "recipient_id")
         return [(minute // MINUTES_PER_DAY, names[sender], names[recipient]) for minute, sender, recipient in rows]
 

@@ -9,7 +9,7 @@ from typing import Any, Final, Generic, TypeVar
 from django.db.models import QuerySet
 from django.http import QueryDict
 
-from dashboards.asked import whole_number
+from dashboards.asked import number_in
 from marketplace.rows import key_of, number_of
 
 ROWS_PER_PAGE: Final = 50
@@ -33,11 +33,6 @@ class Page(Generic[T]):
     def of(self, rows: Sequence[U]) -> Page[U]:
         """The same page with its rows written otherwise."""
         return Page(rows, self.earlier, self.later, self.is_first)
-
-
-def number_in(asked: QueryDict, name: str) -> int:
-    """A whole number from an address, 0 where it is not given."""
-    return whole_number(asked.get(name, ""), name)
 
 
 def page_of(rows: QuerySet[Any], run_id: int, asked: QueryDict, size: int = ROWS_PER_PAGE) -> Page[Any]:

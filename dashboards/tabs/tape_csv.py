@@ -9,7 +9,8 @@ from django.http import HttpRequest, StreamingHttpResponse
 from django.views.decorators.http import require_safe
 
 from dashboards.access import staff_only
-from dashboards.sheets import csv_text
+from dashboards.downloads import download
+from dashboards.sheets import CSV, csv_text
 from dashboards.tabs.tape_search import STRETCH, Search, search_in
 from dashboards.tabs_views import look_of
 
@@ -21,9 +22,8 @@ HEADINGS: Final = ("event", "day", "weekday", "time", "kind", "firm", "other", "
 def tape_csv(request: HttpRequest, run_id: int) -> StreamingHttpResponse:
     """Every line that matches, whatever their number."""
     look = look_of(run_id, request.GET)
-    response = StreamingHttpResponse(parts_of(search_in(look)), content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="coffeebench-run-{run_id}-tape-day-{look.until}.csv"'
-    return response
+    file_name = f"coffeebench-run-{run_id}-tape-day-{look.until}.csv"
+    return download(parts_of(search_in(look)), file_name, CSV)
 
 
 def parts_of(search: Search) -> Iterator[str]:

@@ -14,9 +14,9 @@ from django.core.exceptions import BadRequest
 from django.db.models import Q, QuerySet
 from django.http import QueryDict
 
-from dashboards.asked import firm_asked
+from dashboards.asked import choice_asked, firm_asked, number_asked, number_in
 from dashboards.tabs.look import Look
-from dashboards.tabs.pages import ROWS_PER_PAGE, Page, number_in, page_between
+from dashboards.tabs.pages import ROWS_PER_PAGE, Page, page_between
 from dashboards.tape import BODIES, GROUPS, EventRow, Filter, Line, line_of, rows_of, sentence
 from dashboards.words import sendable
 from marketplace.models import Firm
@@ -105,25 +105,17 @@ def search_in(look: Look) -> Search:
     """The wish that an address holds."""
     asked = look.asked
     firm = firm_asked(asked.get("firm", ""), look.firms)
-    first_day, last_day = number_in(asked, "from"), number_in(asked, "to") if asked.get("to") else look.until
+    first_day, last_day = number_in(asked, "from"), number_asked(asked, "to")
     return Search(
         run_id=look.run.pk,
-        names={each.pk: each.name for each in look.firms},
-        only=Filter(group_asked(asked), firm.pk if firm else 0),
+        names=look.names,
+        only=Filter(choice_asked(asked, "group", GROUPS), firm.pk if firm else 0),
         first_day=first_day,
-        last_day=min(last_day, look.until),
+        last_day=look.until if last_day is None else min(last_day, look.until),
         until=look.until,
         knower=look.knower,
         text=text_asked(asked).casefold(),
     )
-
-
-def group_asked(asked: QueryDict) -> str:
-    """The name of a group of events."""
-    name = asked.get("group", "")
-    if name and name not in GROUPS:
-        raise BadRequest(f"group is none of {', '.join(GROUPS)}")
-    return name
 
 
 def text_asked(asked: QueryDict) -> str:

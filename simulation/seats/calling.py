@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from simulation import announce, asking
-from simulation.engine.decision import Decision
+from simulation.engine.decision import WAIT, Decision
 from simulation.engine.world import NEW_DAY
 from simulation.models import Ask, Run, Seat
 from simulation.players.registry import kinds_for
@@ -17,8 +17,6 @@ from simulation.seats import clocks, verbs
 from simulation.seats.seating import has_seats
 from simulation.seats.substitute import stand_in_decision
 from simulation.seats.turns import asks_of
-
-WAIT_TOOL = "wait_for_next_day"
 
 
 def call_players(run: Run) -> None:
@@ -39,7 +37,7 @@ def call_again(run_id: int) -> None:
     """Calls for the answers a run waits for once more: the first call may have been lost."""
     with transaction.atomic():
         run = Run.objects.select_for_update().get(pk=run_id)
-        if run.status in verbs.MOVING:
+        if run.is_moving:
             call_players(run)
 
 
@@ -101,4 +99,4 @@ def why_to_stop(ask: Ask, seat: Seat) -> str:
 
 def _was_waiting(seat: Seat) -> bool:
     last = asks_of(seat.firm_id).filter(answered_at__isnull=False).order_by("-pk").values("tool").first()
-    return last is not None and last["tool"] == WAIT_TOOL
+    return last is not None and last["tool"] == WAIT.tool

@@ -115,7 +115,7 @@ def _began_active(spell: Spell | None) -> datetime | None:
 
 
 def _state_now(seat: Seat, run: Run, now: datetime, has_turn: bool, active_from: datetime | None) -> str:
-    if run.status not in (Run.Status.RUNNING, Run.Status.WAITING):
+    if not run.is_moving:
         return State.PAUSED
     if not has_turn or seat.driver != Seat.Driver.OWNER:
         return State.WAITING
@@ -134,8 +134,8 @@ def _last_active(seat: Seat, active_from: datetime | None) -> datetime | None:
 
 
 def _parts(seat: Seat, spell: Spell, until: datetime) -> Iterator[tuple[str, datetime, datetime]]:
-    """An open spell cut where the signs of life ended; one that is over, or is not of an open turn, is whole."""
-    if spell.ended_at is not None or spell.state not in (State.ACTIVE, State.IDLE):
+    """An open spell cut where the signs of life ended; one in which nothing more can end is whole."""
+    if spell.state not in (State.ACTIVE, State.IDLE):
         yield spell.state, spell.began_at, until
         return
     active_from = _began_active(spell)

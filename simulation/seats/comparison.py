@@ -7,8 +7,9 @@ scripts, and the answer says so. Nothing here is stored, and nothing is told bef
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from marketplace.economy.money import usd
 from simulation.engine.scenario import Scenario
@@ -51,30 +52,27 @@ def scripts_in_the_seat(seat: Seat) -> Comparison:
         raise NotCompared("The comparison is made when the run is over.")
     if len(seat.run.players) * seat.run.days > MOST_FIRM_DAYS:
         raise NotCompared("This run is too large to be played again here with scripts in your place.")
-    return _compared(_Played(seat.run, seat.firm.name))
+    key = (json_text(seat.run.scenario), seat.run.seed, tuple(seat.run.players.items()))
+    return _compared(_Played(key, seat.firm.name, seat.run))
 
 
+@dataclass(frozen=True)
 class _Played:
     """A seat of a run that is over; seats with the same scenario, seed and players share one comparison."""
 
-    def __init__(self, run: Run, firm: str) -> None:
-        self.run, self.firm = run, firm
-        self.key = (json_text(run.scenario), run.seed, tuple(run.players.items()), firm)
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Played) and self.key == other.key
+    key: tuple[Any, ...]
+    firm: str
+    run: Run = field(compare=False)
 
 
 @lru_cache(maxsize=64)
 def _compared(seat: _Played) -> Comparison:
     scenario = scenario_of(seat.run)
-    kinds = {**default_players(scenario), **scripts_among(seat.run.players)}
+    scripts = scripts_among(seat.run.players)
+    kinds = {**default_players(scenario), **scripts}
     own = kinds_for(roles_by_firm(scenario)[seat.firm])[0]
     played = tuple(play(scenario, seat.run.seed, {**kinds, seat.firm: kind}, seat.firm) for kind in (own, PASSIVE))
-    replaced = tuple(name for name in kinds if name != seat.firm and name not in scripts_among(seat.run.players))
+    replaced = tuple(name for name in kinds if name != seat.firm and name not in scripts)
     return Comparison(played, replaced)
 
 

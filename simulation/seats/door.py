@@ -113,7 +113,13 @@ def turn_given(seat: Seat) -> dict[str, Any] | None:
 
 def panels(seat: Seat) -> dict[str, Any]:
     """The free looks of an assisted seat, as of now; none for one that looks at a model's cost."""
-    return json.loads(seat.panels) if seat.run.information == Run.Information.ASSISTED and seat.panels else {}
+    text = panels_text(seat)
+    return json.loads(text) if text else {}
+
+
+def panels_text(seat: Seat) -> str:
+    """The free looks as they are stored, unread; empty where there are none."""
+    return seat.panels if seat.run.information == Run.Information.ASSISTED else ""
 
 
 def looks(seat: Seat) -> list[dict[str, Any]]:
@@ -255,7 +261,7 @@ def status_text(seat: Seat) -> str:
 
 def waited_for(run: Run, seat: Seat, turn: Ask | None) -> list[str]:
     """The firms whose answers the table waits for, other than the seat's own; nobody while its own turn is open."""
-    if turn is not None or run.status not in verbs.MOVING:
+    if turn is not None or not run.is_moving:
         return []
     open_firms = asking.waiting_asks(run).values_list("firm__name", flat=True)
     return [name for name in open_firms if name != seat.firm.name]
@@ -266,7 +272,7 @@ def _status(seat: Seat, turn: Ask | None) -> str:
     run = seat.run
     if seat.firm.bankrupt_day is not None:
         return "bankrupt"
-    if run.status in verbs.MOVING:
+    if run.is_moving:
         return "your_turn" if turn else "waiting"
     return str(run.status)
 

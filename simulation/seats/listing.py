@@ -6,7 +6,7 @@ from coffeebench_site.environment import read_environment
 from coffeebench_site.place import page_address
 from simulation.models import Run, Seat
 from simulation.players.registry import REMOTE
-from simulation.seats.links import token_of
+from simulation.seats.links import path_of, token_of
 
 
 def lines_of_seats(run: Run, address: str = "") -> list[str]:
@@ -22,5 +22,4 @@ def _line(seat: Seat, address: str) -> str:
     who = f"  {seat.firm.name}, {seat.firm.player}: "
     if seat.is_revoked:
         return f"{who}its link is revoked; --reissue {seat.firm.name} makes another"
-    token = token_of(seat)
-    return f"{who}SEAT_TOKEN={token}" if seat.firm.player == REMOTE else f"{who}{address}/seat/{token}/"
+    return f"{who}SEAT_TOKEN={token_of(seat)}" if seat.firm.player == REMOTE else f"{who}{address}{path_of(seat)}"

@@ -21,7 +21,6 @@ from simulation.seats.turns import asks_of
 MOST_QUEUED = 40
 MOST_NOTES = 50_000
 NOT_STARTED = "not started yet"
-MOVING = (Run.Status.RUNNING, Run.Status.WAITING)
 TIMEOUT = "timeout"
 """Who decided, where the rule for absence did."""
 
@@ -81,7 +80,7 @@ def answer(seat: Seat, number: int, decision: Decision, *, by: str = "") -> Rece
             if ask.tool == decision.tool and _same(ask.arguments, arguments):
                 return Receipt(number, is_repeat=True)
             raise AlreadyDecided(f"Turn {number} is decided already, with {ask.tool or 'no call'}; {_where(seat)}.")
-        if run.status not in MOVING:
+        if not run.is_moving:
             raise SeatError(f"The run is {run.get_status_display().lower()}; your turn waits, and nothing was sent.")
         _check_who_decides(seat, decision, by)
         ask.tool, ask.arguments, ask.rationale = decision.tool, arguments, decision.rationale
@@ -169,7 +168,7 @@ def go_on_with_queue(seat: Seat) -> None:
     with transaction.atomic():
         run = _lock(seat)
         turn = open_turn(seat)
-        if turn and seat.queue and run.status in MOVING and seat.driver == Seat.Driver.OWNER:
+        if turn and seat.queue and run.is_moving and seat.driver == Seat.Driver.OWNER:
             action, *seat.queue = seat.queue
             seat.save(update_fields=["queue"])
             answer(seat, turn.firm_turn, Decision(**action))
@@ -274,7 +273,7 @@ def _change(seat: Seat, **values: Any) -> None:
         for name, value in values.items():
             setattr(seat, name, value)
         seat.save(update_fields=list(values))
-        if run.status in MOVING:
+        if run.is_moving:
             calling.call_players(run)
         _tell(seat)
 

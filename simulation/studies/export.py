@@ -23,13 +23,13 @@ ROWS_PER_PIECE: Final = 200
 
 def study_archive(study: Study) -> Iterator[bytes]:
     """The export of a study, in pieces of a ZIP file. Changes nothing."""
-    source = Source(f"study-{study.pk}", study, None, timezone.now())
+    source = Source(study, None, timezone.now())
     return archive(source, STUDY_SHEETS)
 
 
 def run_archive(run: Run) -> Iterator[bytes]:
     """The export of one run's seats, in pieces of a ZIP file. Changes nothing."""
-    source = Source(f"run-{run.pk}", None, run, timezone.now())
+    source = Source(None, run, timezone.now())
     return archive(source, RUN_SHEETS)
 
 

@@ -119,7 +119,6 @@ class QuizRow(NamedTuple):
 class Source:
     """What is exported: the participants of a study, or the seats of one run without a study."""
 
-    name: str
     study: Study | None
     run: Run | None
     now: datetime

@@ -29,6 +29,11 @@ PLACEHOLDERS: Final = ("code", "label")
 HTTPS: Final = re.compile(r"https://[^\s/@?#:<>\"']+(:[0-9]{1,5})?([/?#][^\s<>\"']*)?")
 
 
+def one_line(text: Any) -> str:
+    """A text without controls, on one line."""
+    return " ".join(str(without_controls(text)).split())
+
+
 def with_known_placeholders(template: str) -> str:
     """Refuses a template that names anything but {code} and {label}: it would stand there unfilled."""
     strange = [name for name in re.findall(r"\{([^{}]*)\}", template) if name not in PLACEHOLDERS]
@@ -45,7 +50,7 @@ def https_address(address: str) -> str:
 
 
 Words = Annotated[str, BeforeValidator(without_controls), Field(max_length=MOST_WORDS)]
-Line = Annotated[str, BeforeValidator(lambda text: " ".join(str(without_controls(text)).split()))]
+Line = Annotated[str, BeforeValidator(one_line)]
 
 
 class Plan(Rules):

@@ -26,7 +26,6 @@ class Result:
     seat: Seat
     run: Run
     seed: int
-    information: str
     net_income_usd: float
     revenue_usd: float
     decisions: dict[str, int]
@@ -77,20 +76,19 @@ def played(information: str) -> QuerySet[Participant]:
 def results(participants: QuerySet[Participant]) -> list[Result]:
     """The results of some participants' games. Two queries, however many."""
     rows = list(participants.select_related("study", "table", "seat__firm", "seat__run").order_by("pk"))
-    seats = {one.pk: one.seat for one in rows if one.seat}
-    decisions = decisions_by(seat.firm_id for seat in seats.values())
+    games = [(one, one.seat) for one in rows if one.seat]
+    decisions = decisions_by(seat.firm_id for _, seat in games)
     return [
         Result(
             participant=one,
-            seat=seats[one.pk],
-            run=seats[one.pk].run,
-            seed=seats[one.pk].run.seed,
-            information=seats[one.pk].run.information,
-            net_income_usd=usd(seats[one.pk].firm.net_income_micros),
-            revenue_usd=usd(seats[one.pk].firm.revenue_micros),
-            decisions=dict(decisions.get(seats[one.pk].firm_id, Counter())),
+            seat=seat,
+            run=seat.run,
+            seed=seat.run.seed,
+            net_income_usd=usd(seat.firm.net_income_micros),
+            revenue_usd=usd(seat.firm.revenue_micros),
+            decisions=dict(decisions.get(seat.firm_id, Counter())),
         )
-        for one in rows
+        for one, seat in games
     ]
 
 

@@ -18,13 +18,12 @@ from django.utils import timezone
 from simulation import control
 from simulation.engine.scenario import Scenario
 from simulation.models import Run, Seat
-from simulation.players.briefing import without_controls
 from simulation.players.registry import HUMAN
 from simulation.seats import verbs as seat_verbs
 from simulation.studies import quiz
 from simulation.studies.links import path_of
 from simulation.studies.models import QUESTIONS_ASKED, Participant, QuizAttempt, Study, Table
-from simulation.studies.plan import Plan, filled_in, plan_of
+from simulation.studies.plan import Plan, filled_in, one_line, plan_of
 from simulation.studies.questionnaire import checked_answers
 
 MOST_PARTICIPANTS: Final = 1000
@@ -89,7 +88,7 @@ def numbered(study: Study, how_many: int) -> list[NewParticipant]:
 
 def add_participants(study: Study, newcomers: Iterable[NewParticipant]) -> list[Participant]:
     """Invites participants. Raises StudyError naming each label or firm that cannot be: then nobody is invited."""
-    wanted = [NewParticipant(_label(one.label), one.firm.strip()) for one in newcomers]
+    wanted = [NewParticipant(one_line(one.label), one.firm.strip()) for one in newcomers]
     with transaction.atomic():
         study = Study.objects.select_for_update().get(pk=study.pk)
         _check_newcomers(study, wanted)
@@ -101,10 +100,6 @@ def add_participants(study: Study, newcomers: Iterable[NewParticipant]) -> list[
             firms.append(firm)
             participants.append(Participant(study=study, label=one.label, firm=firm))
         return Participant.objects.bulk_create(participants)
-
-
-def _label(text: str) -> str:
-    return " ".join(str(without_controls(text)).split())
 
 
 def _check_newcomers(study: Study, wanted: list[NewParticipant]) -> None:
@@ -342,9 +337,8 @@ def why_not_delete(participant: Participant) -> str:
     """What keeps a participant's data from being deleted now; empty if nothing does."""
     if participant.deleted_at:
         return "They are deleted already."
-    moving = (Run.Status.RUNNING, Run.Status.WAITING)
     seat = participant.seat
-    if seat and seat.run.status in moving:
+    if seat and seat.run.is_moving:
         return f"Run {seat.run_id}, in which they play, is under way. Pause or cancel it first."
     return ""
 

@@ -5,7 +5,7 @@
 
 const NOT_DATA = new Set(["meta", "colorscale", "domain", "range", "tickvals", "ticktext"]);
 
-export const daysOf = (trace) => (trace.meta?.days === "x" ? trace.x : trace.meta?.days);
+const daysOf = (trace) => (trace.meta?.days === "x" ? trace.x : trace.meta?.days);
 
 // What `meta` itself says of single points.
 const marksOf = ({ meta }) => Object.fromEntries(["days", "light", "dark"].map((name) => [name, meta[name]]));

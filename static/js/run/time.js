@@ -60,8 +60,7 @@ export class Time {
   start() {
     if (this.look.isLive) this.to(0);
     if (this.look.isLive) return; // nothing is past yet
-    this.startedAt = performance.now();
-    this.startedDay = this.look.day;
+    this.rebase();
     this.playing = requestAnimationFrame(() => this.advance());
     this.shown();
   }

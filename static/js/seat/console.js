@@ -5,12 +5,13 @@
 
 import { Socket } from "../socket.js";
 import { setText } from "../run/slots.js";
+import { fetchUnfoldedDays } from "./days.js";
 import { Forms } from "./forms.js";
 import { Header } from "./header.js";
 import { drafts, socketPath } from "./kept.js";
 import { Keys } from "./keys.js";
 import { swap } from "./parts.js";
-import { deliver, get, getText, post, undelivered } from "./post.js";
+import { deliver, get, post, undelivered } from "./post.js";
 import { Sound } from "./sound.js";
 
 const BEAT_MS = 10_000;
@@ -52,7 +53,7 @@ function take(told) {
   header.show(desk.state);
   if (desk.state.nudged_at !== before.nudged_at && desk.state.nudge) sound.beep();
   if (desk.state.is_over && !before.is_over) return setTimeout(() => location.reload(), 1200);
-  if (told.pieces) showPieces(told, before);
+  if (told.pieces) showPieces(told);
   showButtons();
 }
 
@@ -328,19 +329,7 @@ document.addEventListener("click", (event) => {
 find("send").addEventListener("click", sendForm);
 find("enqueue").addEventListener("click", enqueue);
 
-// An earlier day is fetched when it is unfolded.
-document.addEventListener(
-  "toggle",
-  async (event) => {
-    const { dataset, open } = event.target;
-    if (!open || !dataset.day || "loaded" in dataset) return;
-    const html = await getText(`days/${dataset.day}/`).catch(() => null);
-    if (html === null) return;
-    event.target.querySelector("ol").innerHTML = html; // rendered and escaped by the server
-    dataset.loaded = "";
-  },
-  true,
-);
+fetchUnfoldedDays();
 
 new Keys(rules, {
   send: sendForm,

@@ -1,5 +1,6 @@
 // After the last day: the comparison with scripts takes a moment to play, and earlier days come when they are unfolded.
 
+import { fetchUnfoldedDays } from "./days.js";
 import { getText } from "./post.js";
 
 const place = document.getElementById("comparison");
@@ -7,15 +8,4 @@ const html = await getText("comparison/").catch(() => null);
 if (html === null) place.textContent = "The comparison could not be made just now. Load the page again to try once more.";
 else place.innerHTML = html; // rendered and escaped by the server
 
-document.addEventListener(
-  "toggle",
-  async (event) => {
-    const { dataset, open } = event.target;
-    if (!open || !dataset.day || "loaded" in dataset) return;
-    const calls = await getText(`days/${dataset.day}/`).catch(() => null);
-    if (calls === null) return;
-    event.target.querySelector("ol").innerHTML = calls; // rendered and escaped by the server
-    dataset.loaded = "";
-  },
-  true,
-);
+fetchUnfoldedDays();

@@ -102,7 +102,7 @@ const listed = (names) => (names.length > 3 ? `${names.slice(0, 3).join(", ")} a
 // 14:30:12, of the clock where the player sits.
 const wallClock = (date) => date.toLocaleTimeString("en-GB");
 
-export function duration(milliseconds) {
+function duration(milliseconds) {
   const seconds = Math.max(0, Math.round(milliseconds / 1000));
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60)];
   const rest = String(seconds % 60).padStart(2, "0");

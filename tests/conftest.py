@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import connection
+from django.test import Client
 
 from coffeebench_site.redis_server import answers, prepare_redis_server
 from coffeebench_site.service import die_with_parent
@@ -54,6 +56,14 @@ def redis_server() -> Iterator[str]:
     yield server.address
     process.terminate()
     process.wait()
+
+
+@pytest.fixture
+def staff(db: None) -> Client:
+    """A browser of a researcher: `client` stays somebody else's."""
+    client = Client()
+    client.force_login(User.objects.create_user("rosa", is_staff=True))
+    return client
 
 
 @pytest.fixture

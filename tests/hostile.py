@@ -27,7 +27,7 @@ from simulation.seats import links, verbs
 from simulation.studies import links as study_links
 from simulation.studies import verbs as study_verbs
 from simulation.studies.models import Participant, QuizAttempt, Study
-from tests.seat_play import play, policies_of, seated_run
+from tests.seat_play import play, policies_of, seat_of, seated_run
 from tests.study_plans import again, invited, small_study, walk_to
 from tests.talk_rows import add_ask, add_call, add_messages, answer_of
 
@@ -131,7 +131,7 @@ class HostileRun:
 
     def token(self, firm: str, run: Run | None = None) -> str:
         """The key of a seat."""
-        return links.token_of(Seat.objects.get(run=run or self.run, firm__name=firm))
+        return links.token_of(seat_of(run or self.run, firm))
 
     def ways(self) -> list[str]:
         """The keys of all participants, each at another stage."""
@@ -150,7 +150,7 @@ class HostileRun:
         """A run of an assisted person and others, under way."""
         run = seated_run(*SEATED, days=2, information="assisted", players={PROGRAM: "remote"})
         self._play(run, turns=60)
-        while verbs.open_turn(Seat.objects.get(run=run, firm__name=PROGRAM)) is None:
+        while verbs.open_turn(seat_of(run, PROGRAM)) is None:
             self._play(run, turns=1)
         Run.objects.filter(pk=run.pk).update(name=f"=1+1 {TEXTS[2]}"[:80])
         for seat in Seat.objects.filter(run=run).exclude(firm__name="retailer_A"):

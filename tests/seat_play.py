@@ -1,4 +1,4 @@
-"""Runs with people at the table, for tests: made, started, and answered turn by turn without a worker in between."""
+"""Runs really played, for tests: by people, answered turn by turn without a worker in between, or by scripts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from marketplace.models import Transfer
+from marketplace.rows import in_run
 from simulation import control, runner
 from simulation.engine.decision import WAIT, Decision
 from simulation.engine.observation import View
@@ -17,6 +19,16 @@ from simulation.seats import verbs
 from simulation.store import scenario_of
 
 Answering = Callable[[Seat, Ask], Decision]
+
+
+def played_by_scripts(days: int = 3) -> Run:
+    """A run that scripts have played to its end."""
+    run = control.create_run(name="scripts", scenario=scenario_from({"days": days}), seed=3, players={})
+    control.start_run(run.pk)
+    while runner.advance(run.pk, seconds=60) is not None:
+        pass
+    run.refresh_from_db()
+    return run
 
 
 def seated_run(*firms: str, days: int = 3, seed: int = 3, kind: str = "human", **options: Any) -> Run:
@@ -80,3 +92,9 @@ def decisions(run: Run, *more: str) -> list[tuple[Any, ...]]:
     """What was decided and answered, in order."""
     rows = Turn.objects.filter(run=run).order_by("pk")
     return list(rows.values_list("firm__name", "minute", "tool", "arguments", "result", *more))
+
+
+def ledger(run: Run) -> list[tuple[Any, ...]]:
+    """Every transfer of a run, by the numbers that the engine gives."""
+    rows = Transfer.objects.filter(**in_run(run.pk)).order_by("pk")
+    return list(rows.values_list("minute", "debit", "credit", "amount_micros", "reason", "firm__name"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 
 from simulation.engine.decision import WAIT
@@ -15,13 +14,6 @@ from tests.seat_play import play, seat_of, seated_run
 pytestmark = pytest.mark.django_db
 
 HOSTILE = "<script>alert(1)</script>"
-
-
-@pytest.fixture
-def staff(client: Client) -> Client:
-    """A browser of a researcher."""
-    client.force_login(User.objects.create_user("rosa", is_staff=True))
-    return client
 
 
 @pytest.fixture

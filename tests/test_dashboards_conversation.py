@@ -21,14 +21,14 @@ from dashboards.sent import sent_with
 from dashboards.told import arguments_of, gist_of
 from marketplace.admin import showing
 from marketplace.rows import key_of
-from simulation import control, runner
-from simulation.engine.scenario import scenario_from
+from simulation import runner
 from simulation.models import Ask, Call, ChatMessage, ChatSummary, Conversation, Event, Run, Turn
 from simulation.players.llm import provider
 from simulation.players.llm.provider import Reply
 from simulation.store import rebuild
 from tests.model_server.conversation import read_conversation
 from tests.model_server.running import RunningServer, running_model_server
+from tests.seat_play import played_by_scripts
 from tests.simulation.test_asking import model, play, started
 from tests.small_runs import add_event, make_run
 from tests.talk_rows import add_ask, add_call, add_messages, add_turn, answer_of, firm_of, make_model_run
@@ -37,12 +37,6 @@ pytestmark = pytest.mark.django_db
 
 SESSION_AND_USER = 2
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\u202e{{ 7|add:7 }}"
-
-
-@pytest.fixture
-def staff(client: Client) -> Client:
-    client.force_login(User.objects.create_user("rosa", is_staff=True))
-    return client
 
 
 @pytest.fixture(scope="module")
@@ -467,16 +461,6 @@ def test_a_day_costs_so_many_queries_however_long_the_run(
 
 
 # Scripts
-
-
-def played_by_scripts(days: int = 3) -> Run:
-    """A run that scripts have played to its end."""
-    run = control.create_run(name="scripts", scenario=scenario_from({"days": days}), seed=3, players={})
-    control.start_run(run.pk)
-    while runner.advance(run.pk, seconds=60) is not None:
-        pass
-    run.refresh_from_db()
-    return run
 
 
 def test_a_scripts_day_shows_decisions_and_results(staff: Client) -> None:

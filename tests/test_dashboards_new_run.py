@@ -26,12 +26,6 @@ def form(**changes: str) -> NewRunForm:
     return NewRunForm({**GOOD, **changes})
 
 
-@pytest.fixture
-def staff(client: Client, db: None) -> Client:
-    client.force_login(User.objects.create_user("rosa", is_staff=True))
-    return client
-
-
 def test_a_good_form_describes_a_run() -> None:
     good = form(player_roaster_A="passive", settings="late_fee = 0.002\n\n# a remark\nroles.roaster.opex=40")
     assert good.is_valid(), good.errors

@@ -23,12 +23,6 @@ pytestmark = pytest.mark.django_db
 SESSION_AND_USER = 2
 
 
-@pytest.fixture
-def staff(client: Client) -> Client:
-    client.force_login(User.objects.create_user("rosa", is_staff=True))
-    return client
-
-
 def snapshot_in(page: bytes) -> dict[str, Any]:
     """What a page hands to its script."""
     found = re.search(r'<script id="snapshot" type="application/json">(.*?)</script>', page.decode(), re.DOTALL)

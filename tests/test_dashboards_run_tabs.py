@@ -32,12 +32,6 @@ RUN_AND_FIRMS = 2
 MOST_QUERIES_OF_A_TAB = 6
 
 
-@pytest.fixture
-def staff(client: Client) -> Client:
-    client.force_login(User.objects.create_user("rosa", is_staff=True))
-    return client
-
-
 def played(days: int = 4) -> Run:
     """A run of some evenings: on day N farmer_A has −10 × N."""
     run = make_run()

@@ -34,12 +34,6 @@ USD = 1_000_000
 MINUTE = 60
 
 
-@pytest.fixture
-def staff(client: Client) -> Client:
-    client.force_login(User.objects.create_user("rosa", is_staff=True))
-    return client
-
-
 def page(client: Client, address: str) -> str:
     answer = client.get(address)
     assert answer.status_code == 200
@@ -476,7 +470,7 @@ def test_a_run_that_is_over_has_no_budgets_to_set(staff: Client) -> None:
     assert run.limits["budget_usd"] is None
 
 
-def test_only_staff_sets_budgets_and_only_by_a_form_of_ours(client: Client, staff: Client) -> None:
+def test_only_staff_sets_budgets_and_only_by_a_form_of_ours(staff: Client) -> None:
     run = make_model_run()
     assert staff.get(f"/runs/{run.pk}/budgets/").status_code == 405
     strict = Client(enforce_csrf_checks=True)

@@ -9,7 +9,6 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.db import connection
-from django.http import QueryDict
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
@@ -33,12 +32,12 @@ from dashboards.tabs.behaviour_rows import (
     Seat,
     Trade,
 )
-from dashboards.tabs.look import Look
 from marketplace.economy.money import micros
 from marketplace.models import Batch, ConsumerSale, Deal, Firm, Invoice, Transfer
 from marketplace.rows import key_of
 from simulation.engine.clock import MINUTES_PER_DAY
 from simulation.models import DayEnd, Run
+from tests.looks import look
 from tests.small_runs import MORNING, make_run
 from tests.talk_rows import add_ask, add_call, add_turn, firm_of, make_model_run
 
@@ -483,13 +482,6 @@ def test_points_after_a_day_are_those_of_the_whole_chart() -> None:
 # The rows, and the page
 
 
-def look(run: Run, day: int | None = None, knower: str = "", query: str = "") -> Look:
-    """A look at a run."""
-    firms = list(Firm.objects.filter(run=run).order_by("pk"))
-    known = next((firm for firm in firms if firm.name == knower), None)
-    return Look(run, firms, run.day if day is None else day, -1, known, QueryDict(query), is_live=day is None)
-
-
 @pytest.fixture
 def traded(db: None) -> Run:
     """A deal of Day 0 that arrived on Day 1 and was paid on Day 3, a batch of Days 0 to 2, spoilage, two evenings."""
@@ -620,7 +612,7 @@ def test_net_income_of_a_past_evening_is_that_evenings(traded: Run) -> None:
     Firm.objects.filter(run=traded, name=A).update(net_income_micros=micros(999))
 
     def income(day: int | None) -> int:
-        merits: list[Merit] = [each for each, _ in behaviour.context(look(traded, day))["merits"]]
+        merits: list[Merit] = [each for each, _ in behaviour.context(look(traded, day=day))["merits"]]
         return next(each.standing.net_income_micros for each in merits if each.seat.name == A)
 
     assert (income(0), income(1), income(None)) == (micros(10), micros(20), micros(999))
@@ -634,7 +626,7 @@ def test_a_bankrupt_firms_net_income_is_its_frozen_score(traded: Run) -> None:
 
 def test_a_bankruptcy_to_come_is_not_told(traded: Run) -> None:
     Firm.objects.filter(run=traded, name=A).update(bankrupt_day=1)
-    seats = {each.seat.name: each.seat.bankrupt_day for each, _ in behaviour.context(look(traded, 0))["merits"]}
+    seats = {each.seat.name: each.seat.bankrupt_day for each, _ in behaviour.context(look(traded, day=0))["merits"]}
     assert seats[A] is None
 
 
@@ -669,7 +661,7 @@ def test_model_spend_is_that_of_the_days_up_to_then_and_takes_a_sixth_query(db: 
     run = make_model_run()
     add_call(add_ask(run, add_turn(run, day=0)), cost_micros=micros(0.5))
     add_call(add_ask(run, add_turn(run, day=3)), cost_micros=micros(2))
-    at = look(run, 2)
+    at = look(run, day=2)
     with CaptureQueriesContext(connection) as queries:
         context = behaviour.context(at)
     assert len(queries) == 6

@@ -7,7 +7,6 @@ from html import unescape
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.http import QueryDict
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
@@ -30,12 +29,6 @@ pytestmark = pytest.mark.django_db
 
 SESSION_AND_USER = 2
 RUN_AND_FIRMS = 2
-
-
-@pytest.fixture
-def staff(client: Client) -> Client:
-    client.force_login(User.objects.create_user("rosa", is_staff=True))
-    return client
 
 
 def look_at(run: Run, until: int, firm: str = "", knower: str = "", *, after: int = -1, **asked: str) -> Look:

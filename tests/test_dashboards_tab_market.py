@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.exceptions import BadRequest
 from django.http import QueryDict
 from django.test import Client
@@ -278,12 +277,6 @@ class SmallMarket:
 @pytest.fixture
 def small() -> SmallMarket:
     return SmallMarket()
-
-
-@pytest.fixture
-def staff(client: Client) -> Client:
-    client.force_login(User.objects.create_user("rosa", is_staff=True))
-    return client
 
 
 def added_up(figure: Figure, first: int, last: int) -> dict[tuple[str, ...], float]:

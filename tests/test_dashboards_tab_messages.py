@@ -10,20 +10,19 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.exceptions import BadRequest
 from django.db import connection
-from django.http import QueryDict
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from dashboards.figure_rows import rows_behind
 from dashboards.tabs import messages
-from dashboards.tabs.look import Look
 from dashboards.tabs.messages_marks import Part, in_context, marked
 from dashboards.tabs.messages_rows import PAGE, Text, pattern_of
 from marketplace.economy.money import micros
-from marketplace.models import Firm, Listing, Message, Offer
+from marketplace.models import Listing, Message, Offer
 from marketplace.rows import key_of
 from simulation.engine.clock import MINUTES_PER_DAY
 from simulation.models import Run
+from tests.looks import look
 from tests.small_runs import MORNING, add_event, make_run
 from tests.talk_rows import add_turn, firm_of
 
@@ -91,14 +90,6 @@ def send_back(run: Run, buyer: str, seller: str, reason: str, day: int = 0) -> N
         "refund_invoice": None,
     }
     add_event(run, "shipment_returned", buyer, seller, day=day, reason=reason, **data)
-
-
-def look(run: Run, query: str = "", day: int | None = None, knower: str = "", after: int = -1) -> Look:
-    """A look at a run."""
-    firms = list(Firm.objects.filter(run=run).order_by("pk"))
-    known = next((firm for firm in firms if firm.name == knower), None)
-    until = run.day if day is None else day
-    return Look(run, firms, until, after, known, QueryDict(query), is_live=day is None)
 
 
 def context(run: Run, query: str = "", **more: Any) -> dict[str, Any]:

@@ -6,21 +6,22 @@ import csv
 import io
 import re
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
+from asgiref.sync import async_to_sync
 from django.contrib.auth.models import User
-from django.http import QueryDict
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from dashboards.tabs import tape, tape_search
-from dashboards.tabs.look import Look
 from dashboards.tabs.pages import ROWS_PER_PAGE
 from dashboards.tabs.tape_causes import DONE_BY
 from dashboards.tape import GROUPS, Line, lines_of, rows_of
 from marketplace.models import Batch, Deal, Firm, Listing, Message, Offer
 from marketplace.rows import in_run, key_of
 from simulation.models import Event, Run, Turn
+from tests.looks import look
 from tests.rows import FORMULA, SCRIPT, LittleRun
 from tests.small_runs import add_event, make_run
 from tests.wild_runs import wild_run
@@ -32,23 +33,13 @@ RUN_AND_FIRMS = 2
 
 
 @pytest.fixture
-def staff(client: Client) -> Client:
-    client.force_login(User.objects.create_user("rosa", is_staff=True))
-    return client
-
-
-@pytest.fixture
 def run() -> Run:
     return wild_run()
 
 
 def context_of(run: Run, until: int | None = None, knower: str = "", **asked: str | int) -> dict[str, Any]:
     """What the tab shows."""
-    query = QueryDict(mutable=True)
-    query.update({name: str(value) for name, value in asked.items()})
-    firms = list(Firm.objects.filter(run=run).order_by("pk"))
-    known = next((firm for firm in firms if firm.name == knower), None)
-    return tape.context(Look(run, firms, run.day if until is None else until, -1, known, query, until is None))
+    return tape.context(look(run, urlencode(asked), until, knower))
 
 
 def numbers(context: dict[str, Any]) -> list[int]:
@@ -251,11 +242,15 @@ def test_filters_of_others_show_a_firm_no_more(run: Run) -> None:
 # The download
 
 
+async def all_of(response: Any) -> list[bytes]:
+    return [piece async for piece in response]
+
+
 def rows_in(staff: Client, run: Run, query: str = "") -> list[list[str]]:
     response = staff.get(f"/runs/{run.pk}/tape.csv?{query}")
     assert response.status_code == 200
     assert response["Content-Type"] == "text/csv; charset=utf-8"
-    text = b"".join(response.streaming_content).decode()  # type: ignore[attr-defined]
+    text = b"".join(async_to_sync(all_of)(response)).decode()
     return list(csv.reader(io.StringIO(text)))
 
 

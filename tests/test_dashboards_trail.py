@@ -15,10 +15,9 @@ from dashboards.trail import LINKED, trail_of
 from dashboards.trail_steps import BY_A_TURN, RULES, Step
 from marketplace.models import Firm, Invoice, Message, Transfer
 from marketplace.rows import key_of
-from simulation import control, runner
-from simulation.engine.scenario import scenario_from
 from simulation.models import Event, Run, Turn
 from tests.rows import SCRIPT, LittleRun
+from tests.seat_play import played_by_scripts
 from tests.wild_runs import wild_run
 
 pytestmark = pytest.mark.django_db
@@ -55,12 +54,6 @@ BEGUN_BY = {
     "consumer sales": "set_retail_price",
     "cost of consumer sales": "set_retail_price",
 }
-
-
-@pytest.fixture
-def staff(client: Client) -> Client:
-    client.force_login(User.objects.create_user("rosa", is_staff=True))
-    return client
 
 
 def trail(run: Run, number: int) -> list[Step]:
@@ -146,16 +139,6 @@ def test_letters_that_name_the_offer_come_before_later_ones_and_none_after_the_d
 @pytest.fixture
 def run() -> Run:
     return wild_run()
-
-
-def played_by_scripts(days: int) -> Run:
-    """A run that scripts have played to its end."""
-    run = control.create_run(name="scripts", scenario=scenario_from({"days": days}), seed=3, players={})
-    control.start_run(run.pk)
-    while runner.advance(run.pk, seconds=60) is not None:
-        pass
-    run.refresh_from_db()
-    return run
 
 
 def some_of_each_reason(run: Run, most: int = 12) -> dict[str, list[Transfer]]:

@@ -35,13 +35,6 @@ HOSTILE = "=HYPERLINK(\"http://x\")<script>alert('seat')</script>\N{RIGHT-TO-LEF
 MODEL = ModelSettings.model_validate({"model": "openai/gpt-5.5"})
 
 
-@pytest.fixture
-def staff(db: None) -> Client:
-    client = Client()
-    client.force_login(User.objects.create_user("rosa", is_staff=True))
-    return client
-
-
 def seen(run: Run, firm: str = "roaster_A", *, later: float = 0) -> Seen:
     """A seat as the monitor sees it, so many seconds from now."""
     seats = seats_with_last_turn().filter(run=run, firm__name=firm)

@@ -15,10 +15,8 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-import tests.conftest
 from examples import remote_player
-from marketplace.models import Firm, Transfer
-from marketplace.rows import in_run
+from marketplace.models import Firm
 from simulation import control
 from simulation.engine.decision import Decision
 from simulation.engine.observation import View
@@ -28,9 +26,8 @@ from simulation.players.registry import KINDS, Kind
 from simulation.seats import door
 from simulation.seats.links import token_of
 from simulation.store import differences
-from tests.browser.conftest import Site
-from tests.seat_play import move, seat_of
-from tests.soak.programs import BEAT
+from tests.browser.conftest import Site, running_site
+from tests.seat_play import decisions, ledger, move, seat_of
 from tests.waiting import eventually
 
 PLAYER = Path(settings.BASE_DIR) / "examples" / "remote_player.py"
@@ -40,15 +37,10 @@ DAYS = 8
 @pytest.fixture
 def site(transactional_db: None) -> Iterator[Site]:
     """Daphne and a worker on the tests' database."""
-    site = Site(
-        {**os.environ, "DATABASE_URL": tests.conftest.tests_database(), "DJANGO_SETTINGS_MODULE": "tests.settings"}
-    )
-    site.start_web()
-    site.start_worker()
-    site.start("beat", "celery", "--quiet", "-A", "coffeebench_site", *BEAT)
-    yield site
-    for name in list(site.processes):
-        site.kill(name)
+    with running_site() as site:
+        site.start_worker()
+        site.start_beat()
+        yield site
 
 
 def new_run(player: str, days: int = DAYS) -> Run:
@@ -81,11 +73,7 @@ class Inside:
 
 def books(run: Run) -> tuple[list[Any], list[Any]]:
     """What was decided and answered, and the ledger."""
-    decided = (
-        Turn.objects.filter(run=run).order_by("pk").values_list("firm__name", "minute", "tool", "arguments", "result")
-    )
-    ledger = Transfer.objects.filter(**in_run(run.pk)).order_by("pk")
-    return list(decided), list(ledger.values_list("firm__name", "minute", "debit", "credit", "amount_micros", "reason"))
+    return decisions(run), ledger(run)
 
 
 def test_a_program_plays_a_whole_run_and_loses_and_doubles_nothing_when_it_or_the_site_is_killed(
@@ -107,6 +95,7 @@ def test_a_program_plays_a_whole_run_and_loses_and_doubles_nothing_when_it_or_th
     run.refresh_from_db()
     assert run.status == Run.Status.FINISHED
 
+    site.kill("worker")  # it does not know the kind, and would take the run
     monkeypatch.setitem(KINDS, "example", Kind("example", ("roaster",), lambda scenario, firm: Inside(), "the same"))
     inside = move(new_run("example"))
     assert inside.status == Run.Status.FINISHED

@@ -330,17 +330,23 @@ def test_requests_that_wait_beside_each_other_are_few(program: Program) -> None:
     assert program.get(wait=60)[0] == 200, "whoever need not wait is answered"
 
 
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.asyncio
-async def test_a_wait_ends_as_soon_as_the_next_turn_is_open() -> None:
+async def waits_for_its_second_turn() -> tuple[Seat, asyncio.Future[Any]]:
+    """A program at a seat, which has its first turn and asks for the next; and its request, which the site holds."""
     run = await sync_to_async(seated_run)("roaster_A", kind="remote")
     seat = await sync_to_async(seat_of)(run, "roaster_A")
     headers = {"Authorization": f"Bearer {token_of(seat)}"}
     request = asyncio.ensure_future(AsyncClient().get("/api/seat/", {"wait": 60, "after": 1}, headers=headers))
     while not waiting._waiting[seat.pk]:
         await asyncio.sleep(0.01)
+    return seat, request
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.asyncio
+async def test_a_wait_ends_as_soon_as_the_next_turn_is_open() -> None:
+    seat, request = await waits_for_its_second_turn()
     await sync_to_async(verbs.answer)(seat, 1, WAIT)
-    await sync_to_async(move)(run)
+    await sync_to_async(move)(seat.run)
     response = await request
     assert response.json()["turn"] == 2
     assert not waiting._waiting
@@ -349,12 +355,7 @@ async def test_a_wait_ends_as_soon_as_the_next_turn_is_open() -> None:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.asyncio
 async def test_a_token_revoked_in_the_middle_of_a_wait_ends_it() -> None:
-    run = await sync_to_async(seated_run)("roaster_A", kind="remote")
-    seat = await sync_to_async(seat_of)(run, "roaster_A")
-    headers = {"Authorization": f"Bearer {token_of(seat)}"}
-    request = asyncio.ensure_future(AsyncClient().get("/api/seat/", {"wait": 60, "after": 1}, headers=headers))
-    while not waiting._waiting[seat.pk]:
-        await asyncio.sleep(0.01)
+    seat, request = await waits_for_its_second_turn()
     await sync_to_async(verbs.revoke)(seat)
     response = await request
     assert (response.status_code, response.json()["error"]) == (401, "void_token")

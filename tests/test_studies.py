@@ -11,12 +11,12 @@ from marketplace.economy.rules import ROLES
 from simulation import control, runner
 from simulation.engine.decision import WAIT, Decision
 from simulation.engine.scenario import Scenario, scenario_from
+from simulation.links import LinkError
 from simulation.models import Run, Seat, Turn
 from simulation.players.briefing import briefing
 from simulation.players.llm.settings import ModelSettings
 from simulation.seats import links as seat_links
 from simulation.seats import verbs as seat_verbs
-from simulation.seats.links import LinkError
 from simulation.store import differences
 from simulation.studies import links, queries, quiz, verbs
 from simulation.studies.models import Participant, QuizAttempt

@@ -35,13 +35,6 @@ UNSENT = ("None", "False")
 TWO = {"persons": ["roaster_A", "roaster_B"]}
 
 
-@pytest.fixture
-def staff(db: None) -> Client:
-    client = Client()
-    client.force_login(User.objects.create_user("rosa", is_staff=True))
-    return client
-
-
 def way(participant: Participant) -> str:
     return f"/study/{links.token_of(participant)}/"
 

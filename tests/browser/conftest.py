@@ -7,7 +7,9 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TypeVar
 from urllib.error import URLError
 from urllib.request import urlopen
 
@@ -15,16 +17,19 @@ import pytest
 from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
 from django.contrib.auth.models import User
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from coffeebench_site.environment import BASE_DIR
 from coffeebench_site.redis_server import unused_port
 from dashboards.sign_in import sign_in_path
 from simulation.models import Run
 from tests.conftest import tests_database
+from tests.soak.programs import BEAT
 from tests.waiting import eventually
 
 START_SECONDS = 40
+
+Found = TypeVar("Found")
 
 
 @dataclass
@@ -48,6 +53,10 @@ class Site:
         """Start the worker that moves runs."""
         self.start("worker", "celery", "--quiet", "-A", "coffeebench_site", "worker", "-Q", "engine", "-P", "threads")
 
+    def start_beat(self) -> None:
+        """Start what reminds the worker of all that waits."""
+        self.start("beat", "celery", "--quiet", "-A", "coffeebench_site", *BEAT)
+
     def start(self, name: str, *command: str) -> None:
         self.processes[name] = subprocess.Popen(
             [sys.executable, "-W", "ignore", "-m", *command], cwd=BASE_DIR, env=self.variables
@@ -66,17 +75,26 @@ class Site:
         process.wait()
 
 
+@contextmanager
+def running_site() -> Iterator[Site]:
+    """A site on the tests' database whose web process runs; all its processes end with it."""
+    site = Site({**os.environ, "DATABASE_URL": tests_database(), "DJANGO_SETTINGS_MODULE": "tests.settings"})
+    try:
+        site.start_web()
+        yield site
+    finally:
+        for name in list(site.processes):
+            site.kill(name)
+
+
 @pytest.fixture(scope="session")
 def whole_site(django_db_setup: None, browser: Browser) -> Iterator[Site]:
     """One site for all tests of a browser: to start Daphne takes longer than most of them.
 
     It asks for the browser first: without one there is no need for a site.
     """
-    site = Site({**os.environ, "DATABASE_URL": tests_database(), "DJANGO_SETTINGS_MODULE": "tests.settings"})
-    site.start_web()
-    yield site
-    for name in list(site.processes):
-        site.kill(name)
+    with running_site() as site:
+        yield site
 
 
 @pytest.fixture
@@ -93,9 +111,14 @@ def site(whole_site: Site, transactional_db: None) -> Iterator[Site]:
 def complaints(page: Page) -> list[str]:
     """What the browser complains of: errors, warnings, violations of the policy."""
     found: list[str] = []
-    page.on("console", lambda message: found.append(message.text) if message.type in ("error", "warning") else None)
-    page.on("pageerror", lambda error: found.append(str(error)))
+    hear_complaints(page, found.append)
     return found
+
+
+def hear_complaints(page: Page, note: Callable[[str], None]) -> None:
+    """Have everything noted that the browser will complain of."""
+    page.on("console", lambda message: note(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: note(str(error)))
 
 
 @pytest.fixture
@@ -108,10 +131,16 @@ def visitor(site: Site, page: Page, complaints: list[str]) -> Page:
     return page
 
 
-def in_thread(work: Callable[[], object]) -> None:
-    """Do something that the event loop of the browser, which this thread keeps, would forbid."""
+def open_run(site: Site, page: Page, run: Run, query: str = "") -> None:
+    """A run's page, once it hears of what happens."""
+    page.goto(f"{site.address}/runs/{run.pk}/{query}")
+    expect(page.locator("#run")).to_have_attribute("data-connected", "true")
+
+
+def in_thread(work: Callable[[], Found]) -> Found:
+    """The outcome of something that the event loop of the browser, which this thread keeps, would forbid."""
     with ThreadPoolExecutor(1) as pool:
-        pool.submit(work).result()
+        return pool.submit(work).result()
 
 
 def hint(run: Run) -> None:

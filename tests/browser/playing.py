@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from typing import Any
 
 from playwright.sync_api import Page, Request, Route, expect
 
@@ -18,18 +17,14 @@ from dashboards import words
 from dashboards.seat.catalogue import way_of
 from dashboards.seat.show import HEADERS, TITLES
 from marketplace.economy.economy import MINUTES_PER_DAY
-from marketplace.models import Transfer
-from marketplace.rows import in_run
 from simulation.engine.decision import WAIT, Decision
 from simulation.engine.observation import View
 from simulation.models import Run, Turn
 from simulation.seats.links import token_of
 from simulation.store import scenario_of
-from tests.browser.conftest import Site
+from tests.browser.conftest import Site, hear_complaints
 from tests.seat_play import seat_of, seated_run
 from tests.waiting import eventually
-
-Found = TypeVar("Found")
 
 TURN_SECONDS = 30
 INSIDE_SECONDS = 120
@@ -58,13 +53,7 @@ LAID_OUT = """call => {
                 row => [...row.querySelectorAll('td:not(.acts)')].map(text))}])}; }"""
 
 
-def aside(work: Callable[[], Found]) -> Found:
-    """The outcome of something that the browser's event loop, which this thread keeps, would forbid."""
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(work).result()
-
-
-def address_of(site: Site, run: Run, firm: str) -> str:
+def address_of(site: Site, run: Run, firm: str = "roaster_A") -> str:
     """The link of a firm's seat."""
     return f"{site.address}/seat/{token_of(seat_of(run, firm))}/"
 
@@ -81,8 +70,7 @@ def complaints_of(page: Page) -> list[str]:
         if not BROKEN_LINE.search(text):
             found.append(text)
 
-    page.on("console", lambda message: note(message.text) if message.type in ("error", "warning") else None)
-    page.on("pageerror", lambda error: note(str(error)))
+    hear_complaints(page, note)
     return found
 
 
@@ -208,7 +196,9 @@ class Console:
         """Adds an action to those to come."""
         before = self.page.locator("#queue li").count()
         self.fill(tool, **arguments)
-        self.press("Control+Shift+Enter")
+        # The list may come over the socket before the answer does, and until then the key adds nothing.
+        with self.page.expect_response(lambda response: response.url.endswith("/queue/add/")):
+            self.press("Control+Shift+Enter")
         expect(self.page.locator("#queue li")).to_have_count(before + 1)
 
     def go_to_row(self, tool: str, **arguments: Any) -> dict[str, Any]:
@@ -318,12 +308,6 @@ def played_inside(*, days: int, seed: int) -> Run:
     run = seated_run(days=days, seed=seed)
     eventually(lambda: Run.objects.get(pk=run.pk).is_over, INSIDE_SECONDS)  # a worker may have it
     return Run.objects.get(pk=run.pk)
-
-
-def ledger(run: Run) -> list[tuple[Any, ...]]:
-    """Every transfer of a run, by the numbers that the engine gives."""
-    rows = Transfer.objects.filter(**in_run(run.pk)).order_by("pk")
-    return list(rows.values_list("minute", "debit", "credit", "amount_micros", "reason", "firm__name"))
 
 
 def outcomes(run: Run) -> list[tuple[Any, ...]]:

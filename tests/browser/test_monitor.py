@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
 
 import pytest
 from django.utils import timezone
@@ -15,20 +12,13 @@ from playwright.sync_api import BrowserContext, Page, expect
 from simulation.models import Run, Seat
 from simulation.seats import clocks, links, verbs
 from simulation.studies.models import Study
-from tests.browser.conftest import Site
+from tests.browser.conftest import Site, in_thread
 from tests.seat_play import answer_open_turn, move, seat_of, seated_run
 from tests.study_plans import Stage, invited, small_study, walk_to
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 MILLISECONDS = 20_000
-Found = TypeVar("Found")
-
-
-def apart(work: Callable[[], Found]) -> Found:
-    """Does something in another thread: this one keeps the browser's event loop."""
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(work).result()
 
 
 def test_the_link_of_a_new_run_is_at_hand_until_its_seat_is_taken(
@@ -45,7 +35,7 @@ def test_the_link_of_a_new_run_is_at_hand_until_its_seat_is_taken(
     notice.get_by_role("button", name="Copy link").click()
     expect(notice.get_by_role("button", name="Copied")).to_be_visible()
     link = visitor.evaluate("navigator.clipboard.readText()")
-    seat = apart(lambda: Seat.objects.get())
+    seat = in_thread(lambda: Seat.objects.get())
     assert link == f"{site.address}/seat/{links.token_of(seat)}/"
 
     player = context.browser.new_page() if context.browser else pytest.fail("no browser")
@@ -62,14 +52,14 @@ def test_the_link_of_a_new_run_is_at_hand_until_its_seat_is_taken(
 def test_a_seat_is_helped_and_what_is_being_typed_is_left_alone(
     site: Site, visitor: Page, complaints: list[str]
 ) -> None:
-    run = apart(lambda: seated_run("roaster_A", "farmer_A"))
-    seat = apart(lambda: seat_of(run, "roaster_A"))
+    run = in_thread(lambda: seated_run("roaster_A", "farmer_A"))
+    seat = in_thread(lambda: seat_of(run, "roaster_A"))
     visitor.goto(f"{site.address}/runs/{run.pk}/seats/")
     card = visitor.get_by_role("article", name="Seat of roaster_A")
     expect(card).to_contain_text("has the turn")
     line = card.get_by_label("What roaster_A is told")
     line.fill("Are you")
-    apart(lambda: answer_open_turn(run, "farmer_A"))
+    in_thread(lambda: answer_open_turn(run, "farmer_A"))
     other = visitor.get_by_role("article", name="Seat of farmer_A")
     expect(other).to_contain_text("waits for roaster_A", timeout=MILLISECONDS)  # so the page was brought up to date
     expect(line).to_have_value("Are you")
@@ -78,7 +68,7 @@ def test_a_seat_is_helped_and_what_is_being_typed_is_left_alone(
     line.press("Enter")
     expect(visitor.locator("#monitor-said")).to_contain_text("roaster_A is told: Are you there?")
     expect(card.locator(".seat-facts")).to_contain_text("Are you there?", timeout=MILLISECONDS)
-    seat = apart(lambda: seat_of(run, "roaster_A"))
+    seat = in_thread(lambda: seat_of(run, "roaster_A"))
     assert seat.nudge == "Are you there?"
 
     card.get_by_role("button", name="Let its script play").click()
@@ -95,14 +85,14 @@ def test_a_seat_is_helped_and_what_is_being_typed_is_left_alone(
 
     visitor.get_by_role("button", name="Pause the run").click()
     expect(card).to_contain_text("the run is paused in their turn", timeout=MILLISECONDS)
-    apart(lambda: Run.objects.update(status="stopped"))
+    in_thread(lambda: Run.objects.update(status="stopped"))
     card.get_by_role("button", name="Give minutes").click()
     expect(card.get_by_role("button", name="Nudge")).to_have_count(0, timeout=MILLISECONDS)
     assert complaints == []
 
 
 def test_a_refusal_is_shown_and_a_lost_site_is_named(site: Site, visitor: Page) -> None:
-    run = apart(lambda: seated_run("roaster_A"))
+    run = in_thread(lambda: seated_run("roaster_A"))
     visitor.goto(f"{site.address}/runs/{run.pk}/seats/")
     visitor.get_by_text("Rules…").click()
     visitor.locator("select[name=absence]").evaluate("one => { one.options[0].value = 'sleep'; }")
@@ -133,11 +123,11 @@ def order(page: Page) -> list[str]:
 def test_the_order_of_people_waits_until_the_pointer_is_elsewhere(
     site: Site, visitor: Page, complaints: list[str]
 ) -> None:
-    study = apart(table_of_two)
+    study = in_thread(table_of_two)
     visitor.goto(f"{site.address}/studies/{study.pk}/monitor/")
     assert order(visitor) == ["ada", "bo"]
     visitor.locator(".monitor-people tbody tr").nth(1).hover()
-    apart(ada_comes_and_answers)
+    in_thread(ada_comes_and_answers)
     row = visitor.locator(".monitor-people tr", has_text="ada")
     expect(row).to_contain_text("waits for roaster_B", timeout=MILLISECONDS)
     expect(visitor.locator("[data-pending]")).to_be_visible()
@@ -157,7 +147,7 @@ def ada_comes_and_answers() -> None:
 
 
 def test_a_seat_is_helped_over_the_list_by_keyboard(site: Site, visitor: Page, complaints: list[str]) -> None:
-    study = apart(table_of_two)
+    study = in_thread(table_of_two)
     visitor.goto(f"{site.address}/studies/{study.pk}/monitor/")
     visitor.get_by_role("link", name="Help ada").press("Enter")
     dialog = visitor.locator("#seat-dialog")
@@ -172,7 +162,7 @@ def test_a_seat_is_helped_over_the_list_by_keyboard(site: Site, visitor: Page, c
 
 
 def test_a_study_is_downloaded_as_one_archive(site: Site, visitor: Page) -> None:
-    study = apart(table_of_two)
+    study = in_thread(table_of_two)
     visitor.goto(f"{site.address}/studies/{study.pk}/monitor/")
     with visitor.expect_download() as download:
         visitor.get_by_role("link", name="Export as ZIP").click()

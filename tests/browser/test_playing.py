@@ -20,21 +20,19 @@ from simulation.models import Run, Turn
 from simulation.players.registry import default_players, make_player
 from simulation.seats import verbs
 from simulation.store import differences, scenario_of
-from tests.browser.conftest import Site
+from tests.browser.conftest import Site, in_thread
 from tests.browser.playing import (
     Console,
     Held,
     Reader,
     address_of,
-    aside,
     complaints_of,
-    ledger,
     outcomes,
     played_inside,
     said_of,
     turns_of,
 )
-from tests.seat_play import answer_open_turn, seat_of, seated_run
+from tests.seat_play import answer_open_turn, ledger, seat_of, seated_run
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -100,14 +98,14 @@ def is_same_page(console: Console) -> bool:
 def quiet_run(*firms: str, **options: Any) -> Run:
     """A run in which nobody but the people does anything."""
     others = [name for name in default_players(scenario_from({})) if name not in (firms or (FIRM,))]
-    return aside(lambda: seated_run(*(firms or (FIRM,)), players=dict.fromkeys(others, "passive"), **options))
+    return in_thread(lambda: seated_run(*(firms or (FIRM,)), players=dict.fromkeys(others, "passive"), **options))
 
 
 # Whole days.
 
 
 def test_a_person_plays_ten_days_with_the_keyboard_alone(site: Site, console: Callable[..., Console]) -> None:
-    run = aside(lambda: seated_run(FIRM, days=10, seed=SEED))
+    run = in_thread(lambda: seated_run(FIRM, days=10, seed=SEED))
     person = console(run)
     reader = Reader(person, run, FIRM)
     while not person.is_over:
@@ -162,13 +160,13 @@ def buy(person: Console) -> None:
 def test_a_script_that_reads_and_fills_the_page_makes_the_books_it_makes_inside(
     site: Site, console: Callable[..., Console]
 ) -> None:
-    run = aside(lambda: seated_run(FIRM, days=3, seed=SEED))
+    run = in_thread(lambda: seated_run(FIRM, days=3, seed=SEED))
     hands = console(run)
     eyes, script = Reader(hands, run, FIRM), make_player("heuristic_roaster", scenario_of(run), FIRM)
     while not hands.is_over:
         tool, arguments, _ = script.decide(eyes.view())
         hands.act(tool, **arguments)
-    inside = aside(lambda: played_inside(days=3, seed=SEED))
+    inside = in_thread(lambda: played_inside(days=3, seed=SEED))
     assert outcomes(run) == outcomes(inside)
     assert ledger(run) == ledger(inside)
 
@@ -357,12 +355,12 @@ def test_what_others_did_while_the_page_was_cut_off_is_on_it_afterwards(
     person = console(run)
     offline = person.page.locator("#offline")
     letter = Decision("send_message", {"recipient": FIRM, "title": "Beans", "body": "Cheap today."})
-    aside(lambda: answer_open_turn(run, "farmer_A", Decision("view_deals", {})))
+    in_thread(lambda: answer_open_turn(run, "farmer_A", Decision("view_deals", {})))
     person.send("wait_for_next_day")
     person.expect_turn_text(re.compile("waiting for farmer_A"))
     person.page.context.set_offline(True)
     expect(offline).to_contain_text("Reconnecting…")
-    aside(lambda: answer_open_turn(run, "farmer_A", letter))
+    in_thread(lambda: answer_open_turn(run, "farmer_A", letter))
     person.page.context.set_offline(False)
     person.until_turn(2)
     expect(person.page.locator("#know .woken")).to_have_text(re.compile("Woken by message M1 from farmer_A"))
@@ -372,7 +370,7 @@ def test_what_others_did_while_the_page_was_cut_off_is_on_it_afterwards(
     person.expect_turn_text(re.compile("waiting for farmer_A"))
     site.kill("web")
     expect(offline).to_contain_text("Reconnecting…")
-    aside(lambda: answer_open_turn(run, "farmer_A", letter))
+    in_thread(lambda: answer_open_turn(run, "farmer_A", letter))
     site.start_web()
     person.until_turn(3)
     expect(offline).to_be_hidden()
@@ -385,14 +383,14 @@ def test_a_void_link_shuts_the_open_page_and_the_new_one_goes_on_at_the_same_mom
     run = quiet_run()
     person = console(run)
     person.act("view_listings")
-    aside(lambda: verbs.revoke(seat_of(run, FIRM)))
+    in_thread(lambda: verbs.revoke(seat_of(run, FIRM)))
     expect(person.page.locator("#offline")).to_contain_text("This link is no longer valid")
     expect(person.page.locator("#send")).to_be_disabled()
     person.press("Escape", "w")
     person.open("view_deals")
     person.press("Control+Enter")
     assert person.posted == 1
-    aside(lambda: verbs.reissue(seat_of(run, FIRM)))
+    in_thread(lambda: verbs.reissue(seat_of(run, FIRM)))
     assert person.page.request.get(person.address).status == 410
     again = Console(person.page, address_of(site, run, FIRM))
     assert again.address != person.address
@@ -404,7 +402,7 @@ def test_a_void_link_shuts_the_open_page_and_the_new_one_goes_on_at_the_same_mom
 def test_a_site_that_is_killed_in_the_middle_of_a_turn_goes_on_where_it_was(
     site: Site, console: Callable[..., Console]
 ) -> None:
-    run = aside(lambda: seated_run(FIRM, days=3, seed=SEED))
+    run = in_thread(lambda: seated_run(FIRM, days=3, seed=SEED))
     person = console(run)
     person.act("view_listings")
 
@@ -430,7 +428,7 @@ def test_a_site_that_is_killed_in_the_middle_of_a_turn_goes_on_where_it_was(
         site.kill(name)
     site.start_web()
     site.start_worker()
-    aside(tasks.sweep)  # which beat does every ten seconds
+    in_thread(tasks.sweep)  # which beat does every ten seconds
     person.until_turn(4)
     assert is_same_page(person)
 
@@ -471,7 +469,7 @@ def test_a_message_from_another_firm_stops_the_queue(site: Site, console: Callab
     person.press("Escape", "q")
     person.expect_turn_text(re.compile("waiting for farmer_A"))
     letter = Decision("send_message", {"recipient": FIRM, "title": "Beans", "body": "Cheap today."})
-    aside(lambda: answer_open_turn(run, "farmer_A", letter))
+    in_thread(lambda: answer_open_turn(run, "farmer_A", letter))
     person.until_turn(2)
     expect(person.page.locator("#queue .queue-state")).to_have_text("You were woken by message M1 from farmer_A")
     expect(person.page.locator("#queue li")).to_have_count(2)

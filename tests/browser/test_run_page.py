@@ -6,17 +6,12 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from simulation.models import Run
-from tests.browser.conftest import Site, hint
+from tests.browser.conftest import Site, hint, open_run
 from tests.small_runs import add_event, add_events, end_day, make_run
 
 pytestmark = pytest.mark.browser
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\u202e<b>bold</b>"
-
-
-def open_run(site: Site, page: Page, run: Run) -> None:
-    page.goto(f"{site.address}/runs/{run.pk}/")
-    expect(page.locator("#run")).to_have_attribute("data-connected", "true")
 
 
 def show(page: Page, run: Run) -> None:

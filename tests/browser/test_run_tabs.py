@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from simulation.models import Run
-from tests.browser.conftest import Site, hint
+from tests.browser.conftest import Site, hint, open_run
 from tests.rows import LittleRun
 from tests.small_runs import add_event, end_day, make_run
 from tests.waiting import eventually
@@ -17,11 +17,6 @@ pytestmark = pytest.mark.browser
 
 SECONDS = 10
 DAYS = 6
-
-
-def open_run(site: Site, page: Page, run: Run, query: str = "") -> None:
-    page.goto(f"{site.address}/runs/{run.pk}/{query}")
-    expect(page.locator("#run")).to_have_attribute("data-connected", "true")
 
 
 def played(days: int = DAYS, **fields: Any) -> Run:
@@ -186,6 +181,7 @@ def test_all_charts_of_a_tab_show_the_day_that_is_pointed_at(site: Site, visitor
     open_run(site, visitor, played())
     expect(figure(visitor, "cash")).to_have_attribute("data-points", str(6 * DAYS))
     expect(figure(visitor, "cash").locator(".hover-line")).to_be_hidden()
+    figure(visitor).scroll_into_view_if_needed()
     box = figure(visitor).locator(".plot-canvas").bounding_box()
     assert box
     visitor.mouse.move(box["x"] + box["width"] / 3, box["y"] + box["height"] / 2)

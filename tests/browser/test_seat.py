@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from simulation import control
-from simulation.models import Ask, Run, Seat, Turn
-from simulation.seats import links, verbs
+from simulation.models import Ask, Run, Turn
+from simulation.seats import verbs
 from tests.browser.conftest import Site, in_thread
+from tests.browser.playing import address_of
 from tests.seat_play import seat_of, seated_run
 from tests.waiting import eventually
 
@@ -47,19 +49,9 @@ def table(site: Site) -> Site:
     return site
 
 
-def new_run(*firms: str, **options: object) -> Run:
+def new_run(*firms: str, **options: Any) -> Run:
     """A run with people, at their first turns."""
-    runs: list[Run] = []
-    in_thread(lambda: runs.append(seated_run(*firms, **options)))  # type: ignore[arg-type]
-    return runs[0]
-
-
-def seat_at(run: Run, firm: str = "roaster_A") -> Seat:
-    return seat_of(run, firm)
-
-
-def address_of(site: Site, run: Run, firm: str = "roaster_A") -> str:
-    return f"{site.address}/seat/{links.token_of(seat_at(run, firm))}/"
+    return in_thread(lambda: seated_run(*firms, **options))
 
 
 def sit_down(page: Page, address: str) -> None:
@@ -177,6 +169,7 @@ def test_two_tabs_cannot_act_twice_and_the_later_one_keeps_its_form(
     other.keyboard.press("m")
     other.locator("#send_message-title").fill("A title")
     other.keyboard.press("Control+Enter")
+    expect(other.get_by_text("Recipient is needed")).to_be_visible(timeout=MILLISECONDS)
     other.locator("#send_message-recipient").select_option("farmer_A")
     other.locator("#send_message-body").fill("Hello")
     other.keyboard.press("Control+Enter")
@@ -292,7 +285,7 @@ def test_queued_actions_run_one_by_one_and_stop_at_a_refusal(table: Site, page: 
 def test_what_the_researcher_does_is_seen_at_once(site: Site, page: Page) -> None:
     run = new_run("roaster_A")
     sit_down(page, address_of(site, run))
-    in_thread(lambda: verbs.nudge(seat_at(run), "The others wait for you."))
+    in_thread(lambda: verbs.nudge(seat_of(run, "roaster_A"), "The others wait for you."))
     expect(page.locator("#nudge")).to_contain_text("The others wait for you.")
     page.get_by_role("button", name="Got it").click()
     expect(page.locator("#nudge")).to_be_hidden()
@@ -301,11 +294,11 @@ def test_what_the_researcher_does_is_seen_at_once(site: Site, page: Page) -> Non
     expect(page).to_have_title("Paused · Roaster A")
     in_thread(lambda: control.resume_run(run.pk))
     expect(page).to_have_title("● Your turn · Roaster A")
-    in_thread(lambda: verbs.hand_over(seat_at(run), "script"))
+    in_thread(lambda: verbs.hand_over(seat_of(run, "roaster_A"), "script"))
     expect(page.locator("#stand-in")).to_contain_text("A script has played Roaster A since")
-    in_thread(lambda: verbs.hand_back(seat_at(run)))
+    in_thread(lambda: verbs.hand_back(seat_of(run, "roaster_A")))
     expect(page.locator("#stand-in")).to_be_hidden()
-    in_thread(lambda: verbs.revoke(seat_at(run)))
+    in_thread(lambda: verbs.revoke(seat_of(run, "roaster_A")))
     expect(page.locator("#offline")).to_contain_text("Ask the researcher for the new one", timeout=MILLISECONDS)
     expect(page.locator("#send")).to_be_disabled()
 

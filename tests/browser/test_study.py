@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
-
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from simulation.models import Run
 from simulation.studies import links, verbs
 from simulation.studies.models import Participant, Study
-from tests.browser.conftest import Site
+from tests.browser.conftest import Site, in_thread
 from tests.study_plans import Stage, again, invited, small_study, wait_through, walk_to
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-Result = TypeVar("Result")
 
 QUESTIONS = [
     {"kind": "scale", "text": "How hard was it?", "choices": ["very easy", "very hard"]},
@@ -25,24 +19,18 @@ QUESTIONS = [
 ]
 
 
-def aside(work: Callable[[], Result]) -> Result:
-    """The outcome of something that the browser's event loop, which this thread keeps, would forbid."""
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(work).result()
-
-
 def address_of(site: Site, participant: Participant) -> str:
-    return site.address + aside(lambda: links.path_of(again(participant)))
+    return site.address + in_thread(lambda: links.path_of(again(participant)))
 
 
 def stage_of(participant: Participant) -> str:
-    return aside(lambda: again(participant).stage)
+    return in_thread(lambda: again(participant).stage)
 
 
 def answer_quiz(page: Page, participant: Participant, *, rightly: bool) -> None:
     """Chooses by keyboard."""
-    attempt = aside(lambda: again(participant).attempts.count() + 1)
-    for question in aside(lambda: verbs.quiz_of(again(participant), attempt)):
+    attempt = in_thread(lambda: again(participant).attempts.count() + 1)
+    for question in in_thread(lambda: verbs.quiz_of(again(participant), attempt)):
         place = question.right if rightly else (question.right + 1) % len(question.choices)
         page.locator(f'[name="quiz_{question.key}"]').nth(place).focus()
         page.keyboard.press("Space")
@@ -52,8 +40,8 @@ def answer_quiz(page: Page, participant: Participant, *, rightly: bool) -> None:
 def test_a_participant_goes_all_the_way_through_reloads_back_buttons_double_clicks_and_a_second_tab(
     site: Site, page: Page, complaints: list[str]
 ) -> None:
-    study = aside(lambda: small_study(quiz_pass_mark=5, practice_days=1, questionnaire=QUESTIONS))
-    (ada,) = aside(lambda: invited(study, "ada"))
+    study = in_thread(lambda: small_study(quiz_pass_mark=5, practice_days=1, questionnaire=QUESTIONS))
+    (ada,) = in_thread(lambda: invited(study, "ada"))
     address = address_of(site, ada)
     page.goto(address)
     old_tab = page.context.new_page()
@@ -73,16 +61,16 @@ def test_a_participant_goes_all_the_way_through_reloads_back_buttons_double_clic
     expect(page.get_by_text("0 of 6 were right; 5 are needed.")).to_be_visible()
     answer_quiz(page, ada, rightly=True)
     expect(page.get_by_role("heading", name="Practice")).to_be_visible()
-    assert aside(lambda: ada.attempts.count()) == 2
+    assert in_thread(lambda: ada.attempts.count()) == 2
     page.get_by_role("link", name="Open the practice").click()
     page.wait_for_url("**/seat/**")
     page.goto(address)
-    aside(lambda: wait_through_seat(again(ada), "practice_seat"))
+    in_thread(lambda: wait_through_seat(again(ada), "practice_seat"))
     page.reload()
     page.get_by_role("button", name="Go on to the game").dblclick()
     page.wait_for_url("**/seat/**")
-    assert aside(lambda: Run.objects.filter(is_practice=False).count()) == 1
-    aside(lambda: wait_through_seat(again(ada), "seat"))
+    assert in_thread(lambda: Run.objects.filter(is_practice=False).count()) == 1
+    in_thread(lambda: wait_through_seat(again(ada), "seat"))
     page.goto(address)
     page.get_by_role("button", name="Go on to the last questions").click()
 
@@ -94,7 +82,7 @@ def test_a_participant_goes_all_the_way_through_reloads_back_buttons_double_clic
     page.keyboard.press("Space")
     page.get_by_role("button", name="Hand in and finish").dblclick()
     expect(page.get_by_text("You have completed the study.")).to_be_visible()
-    done = aside(lambda: again(ada))
+    done = in_thread(lambda: again(ada))
     assert done.answers == {"1": "6", "2": "I <b>looked</b>."}
     expect(page.locator("#code")).to_have_text(done.completion_code)
     old_tab.reload()
@@ -109,9 +97,9 @@ def wait_through_seat(participant: Participant, name: str) -> None:
 def test_two_meet_in_the_waiting_room_and_the_game_opens_for_both_by_itself(
     site: Site, page: Page, browser: Browser, complaints: list[str]
 ) -> None:
-    study = aside(lambda: small_study(persons=["roaster_A", "roaster_B"]))
-    ada, bo = aside(lambda: invited(study, "ada", "bo"))
-    aside(lambda: (walk_to(ada, Stage.WAITING), walk_to(bo, Stage.BRIEFING)))
+    study = in_thread(lambda: small_study(persons=["roaster_A", "roaster_B"]))
+    ada, bo = in_thread(lambda: invited(study, "ada", "bo"))
+    in_thread(lambda: (walk_to(ada, Stage.WAITING), walk_to(bo, Stage.BRIEFING)))
     page.goto(address_of(site, ada))
     expect(page.get_by_role("status").first).to_have_text("1 of 2 places taken")
     elsewhere = browser.new_context()
@@ -126,9 +114,9 @@ def test_two_meet_in_the_waiting_room_and_the_game_opens_for_both_by_itself(
 
 
 def test_the_waiting_room_says_when_the_line_is_lost_and_goes_on_when_it_is_back(site: Site, page: Page) -> None:
-    study = aside(lambda: small_study(start="researcher"))
-    (ada,) = aside(lambda: invited(study, "ada"))
-    table = aside(lambda: walk_to(ada, Stage.WAITING).table)
+    study = in_thread(lambda: small_study(start="researcher"))
+    (ada,) = in_thread(lambda: invited(study, "ada"))
+    table = in_thread(lambda: walk_to(ada, Stage.WAITING).table)
     assert table
     page.goto(address_of(site, ada))
     expect(page.get_by_text("The researcher starts the game.")).to_be_visible()
@@ -136,17 +124,17 @@ def test_the_waiting_room_says_when_the_line_is_lost_and_goes_on_when_it_is_back
     expect(page.get_by_text("The connection is lost.")).to_be_visible(timeout=15_000)
     page.context.set_offline(False)
     expect(page.get_by_text("The connection is lost.")).to_be_hidden(timeout=15_000)
-    aside(lambda: verbs.start_table(table))
+    in_thread(lambda: verbs.start_table(table))
     page.wait_for_url("**/seat/**")
 
 
 def test_a_link_that_becomes_void_shuts_the_waiting_room(site: Site, page: Page) -> None:
-    study = aside(lambda: small_study(start="researcher"))
-    (ada,) = aside(lambda: invited(study, "ada"))
-    aside(lambda: walk_to(ada, Stage.WAITING))
+    study = in_thread(lambda: small_study(start="researcher"))
+    (ada,) = in_thread(lambda: invited(study, "ada"))
+    in_thread(lambda: walk_to(ada, Stage.WAITING))
     page.goto(address_of(site, ada))
     expect(page.get_by_role("heading", name="Waiting room")).to_be_visible()
-    aside(lambda: verbs.revoke(ada))
+    in_thread(lambda: verbs.revoke(ada))
     expect(page.get_by_role("heading", name="This link is no longer valid")).to_be_visible(timeout=15_000)
 
 
@@ -169,12 +157,12 @@ def test_a_researcher_makes_a_study_invites_and_starts_a_table(
     visitor.get_by_label("Labels").fill("ada\nbo")
     visitor.get_by_role("button", name="Invite").click()
     expect(visitor.get_by_text("2 participants are invited.")).to_be_visible()
-    study = aside(lambda: Study.objects.get())
-    ada, bo = aside(lambda: list(study.participants.all()))
+    study = in_thread(lambda: Study.objects.get())
+    ada, bo = in_thread(lambda: list(study.participants.all()))
     expect(visitor.get_by_label("Link of ada")).to_have_value(address_of(site, ada))
 
     # The page hears by itself that they have come.
-    aside(lambda: (walk_to(ada, Stage.WAITING), walk_to(bo, Stage.WAITING)))
+    in_thread(lambda: (walk_to(ada, Stage.WAITING), walk_to(bo, Stage.WAITING)))
     visitor.get_by_role("button", name="Start table 1").click(timeout=20_000)
     expect(visitor.get_by_text("Table 1 plays: run")).to_be_visible()
     assert {stage_of(ada), stage_of(bo)} == {Stage.GAME}

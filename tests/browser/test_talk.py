@@ -9,20 +9,14 @@ from playwright.sync_api import Page, expect
 
 from simulation import control, runner
 from simulation.engine.scenario import scenario_from
-from simulation.models import Run
 from simulation.players.llm.settings import Limits
-from tests.browser.conftest import Site, hint
+from tests.browser.conftest import Site, hint, open_run
 from tests.small_runs import add_event
 from tests.talk_rows import add_ask, add_call, add_turn, make_model_run, play_day
 
 pytestmark = pytest.mark.browser
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\u202e<b>bold</b>"
-
-
-def open_run(site: Site, page: Page, run: Run) -> None:
-    page.goto(f"{site.address}/runs/{run.pk}/")
-    expect(page.locator("#run")).to_have_attribute("data-connected", "true")
 
 
 def test_money_waiting_and_alarms_are_told_live(site: Site, visitor: Page, complaints: list[str]) -> None:

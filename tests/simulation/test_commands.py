@@ -18,16 +18,10 @@ from django.core.management import CommandError, call_command
 
 from simulation.models import Run, Turn
 from simulation.store import differences
+from tests.commands import said
 
 TRACES = Path(__file__).parent.parent / "traces"
 ALL_PASSIVE = [f"--player={role}_{letter}=passive" for role in ("farmer", "roaster", "retailer") for letter in "AB"]
-
-
-def said(*arguments: str) -> str:
-    """What a command prints."""
-    out = StringIO()
-    call_command(*arguments, stdout=out, stderr=StringIO())
-    return out.getvalue()
 
 
 @pytest.mark.django_db

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import tomllib
-from io import StringIO
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
 import pytest
 from django.conf import settings
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
 from simulation.control import NotPossible
 from simulation.engine.scenario import Scenario
@@ -22,6 +21,7 @@ from simulation.experiments.seats import PUBLISHED_MODELS
 from simulation.models import Run
 from simulation.players.llm.prices import prices_of
 from simulation.players.llm.settings import Limits, ModelSettings
+from tests.commands import said
 
 SHIPPED = sorted((Path(settings.BASE_DIR) / "experiments").glob("*.toml"))
 PAPER = Scenario()
@@ -482,13 +482,6 @@ def test_a_key_can_not_be_put_in_a_file_and_is_not_repeated(line: str) -> None:
 
 
 # Runs.
-
-
-def said(*arguments: str) -> str:
-    """What a command prints."""
-    out = StringIO()
-    call_command(*arguments, stdout=out, stderr=StringIO())
-    return out.getvalue()
 
 
 def file_with(tmp_path: Path, text: str) -> str:

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from io import StringIO
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
 from simulation import control
+from simulation.links import LinkError
 from simulation.models import Run
 from simulation.seats import verbs
-from simulation.seats.links import LinkError, seat_of
+from simulation.seats.links import seat_of
 from tests import seat_play
+from tests.commands import said
 
 pytestmark = pytest.mark.django_db
-
-
-def said(*arguments: str) -> str:
-    """What a command prints."""
-    out = StringIO()
-    call_command(*arguments, stdout=out)
-    return out.getvalue()
 
 
 def tokens_in(text: str) -> dict[str, str]:

@@ -6,9 +6,10 @@ import pytest
 
 from simulation import control
 from simulation.engine.decision import WAIT
+from simulation.links import LinkError
 from simulation.models import Seat
 from simulation.seats import verbs
-from simulation.seats.links import LinkError, seat_of, token_of
+from simulation.seats.links import seat_of, token_of
 from tests import seat_play
 
 pytestmark = pytest.mark.django_db

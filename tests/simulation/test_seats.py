@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
 
 import pytest
 from django.db import connection
 
-from marketplace.models import Transfer
-from marketplace.rows import in_run
 from simulation import control, tasks
 from simulation.engine.decision import WAIT, Decision
 from simulation.engine.scenario import scenario_from
@@ -17,18 +14,12 @@ from simulation.models import Ask, Run, Seat, Turn
 from simulation.players.registry import PlayersError
 from simulation.seats import verbs
 from simulation.store import differences
-from tests.seat_play import answer_open_turn, decisions, move, play, policies_of, seat_of, seated_run
+from tests.seat_play import answer_open_turn, decisions, ledger, move, play, policies_of, seat_of, seated_run
 
 pytestmark = pytest.mark.django_db
 
 LOOK = Decision("view_listings", {}, "What is on the market?")
 ALL_FIRMS = ("farmer_A", "farmer_B", "roaster_A", "roaster_B", "retailer_A", "retailer_B")
-
-
-def ledger(run: Run) -> list[tuple[Any, ...]]:
-    """Every transfer of a run, by the numbers that the engine gives."""
-    rows = Transfer.objects.filter(**in_run(run.pk)).order_by("pk")
-    return list(rows.values_list("minute", "debit", "credit", "amount_micros", "reason", "firm__name"))
 
 
 def test_every_firm_that_is_played_from_outside_gets_a_seat_and_no_other() -> None:

@@ -17,19 +17,18 @@ BEAT = ("beat", "--pidfile", "")
 
 def start(*arguments: str, variables: dict[str, str]) -> subprocess.Popen[bytes]:
     """Starts a Celery program of the site."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "celery", "--quiet", "-A", "coffeebench_site", *arguments],
-        env={**variables, "DJANGO_SETTINGS_MODULE": "coffeebench_site.settings"},
-        cwd=settings.BASE_DIR,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    return _start_module("celery", "--quiet", "-A", "coffeebench_site", *arguments, variables=variables)
 
 
 def start_web(port: int, *, variables: dict[str, str]) -> subprocess.Popen[bytes]:
     """Starts the site's web process."""
+    application = "coffeebench_site.asgi:application"
+    return _start_module("daphne", "-p", str(port), "-v", "0", application, variables=variables)
+
+
+def _start_module(*command: str, variables: dict[str, str]) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-m", "daphne", "-p", str(port), "-v", "0", "coffeebench_site.asgi:application"],
+        [sys.executable, "-m", *command],
         env={**variables, "DJANGO_SETTINGS_MODULE": "coffeebench_site.settings"},
         cwd=settings.BASE_DIR,
         stdout=subprocess.DEVNULL,

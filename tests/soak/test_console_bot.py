@@ -18,11 +18,9 @@ from playwright.sync_api import Page
 from simulation.models import Run
 from simulation.players.registry import make_player
 from simulation.store import differences, scenario_of
-from tests.browser.conftest import Site
-from tests.browser.playing import Console, Reader, address_of, aside, complaints_of, ledger, outcomes, played_inside
-from tests.conftest import tests_database
-from tests.seat_play import seated_run
-from tests.soak.programs import BEAT
+from tests.browser.conftest import Site, in_thread, running_site
+from tests.browser.playing import Console, Reader, address_of, complaints_of, outcomes, played_inside
+from tests.seat_play import ledger, seated_run
 
 DAYS = int(os.environ.get("SOAK_CONSOLE_DAYS") or os.environ.get("SOAK_DAYS", "90"))
 KILLS = int(os.environ.get("SOAK_KILLS", "10"))
@@ -39,13 +37,10 @@ pytestmark = [pytest.mark.soak, pytest.mark.browser, pytest.mark.django_db(trans
 @pytest.fixture
 def site(page: Page, transactional_db: None) -> Iterator[Site]:
     """Daphne, a worker and the beat, on the tests' database and Redis."""
-    site = Site({**os.environ, "DATABASE_URL": tests_database(), "DJANGO_SETTINGS_MODULE": "tests.settings"})
-    site.start_web()
-    site.start_worker()
-    site.start("beat", "celery", "--quiet", "-A", "coffeebench_site", *BEAT)
-    yield site
-    for name in list(site.processes):
-        site.kill(name)
+    with running_site() as site:
+        site.start_worker()
+        site.start_beat()
+        yield site
 
 
 class Crashes:
@@ -101,7 +96,7 @@ def play(site: Site, page: Page, run: Run, crashes: Crashes | None = None) -> li
 
 def assert_as_inside(run: Run) -> None:
     """The run went as the same script, asked inside, makes it go."""
-    inside = aside(lambda: played_inside(days=run.days, seed=SEED))
+    inside = in_thread(lambda: played_inside(days=run.days, seed=SEED))
     run.refresh_from_db()
     assert run.status == Run.Status.FINISHED
     assert differences(run) == []
@@ -111,7 +106,7 @@ def assert_as_inside(run: Run) -> None:
 
 def test_a_bot_on_the_real_pages_makes_the_books_of_the_same_policy_inside(site: Site, page: Page) -> None:
     complaints = complaints_of(page)
-    run = aside(lambda: seated_run(FIRM, days=DAYS, seed=SEED))
+    run = in_thread(lambda: seated_run(FIRM, days=DAYS, seed=SEED))
     began = time.monotonic()
     waits = play(site, page, run)
     seconds = time.monotonic() - began
@@ -126,7 +121,7 @@ def test_a_bot_on_the_real_pages_makes_the_books_of_the_same_policy_inside(site:
 
 def test_kills_of_the_site_lose_none_of_the_bots_actions_and_double_none(site: Site, page: Page) -> None:
     complaints = complaints_of(page)
-    run = aside(lambda: seated_run(FIRM, days=max(3, DAYS // 10), seed=SEED))
+    run = in_thread(lambda: seated_run(FIRM, days=max(3, DAYS // 10), seed=SEED))
     crashes = Crashes(site, KILLS)
     play(site, page, run, crashes)
     assert_as_inside(run)

@@ -12,11 +12,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.error import URLError
-from urllib.request import urlopen
 
 import pytest
 from django.conf import settings
@@ -24,11 +21,11 @@ from django.contrib.auth.models import User
 from django.test import Client
 from playwright.sync_api import Page, expect
 
-from coffeebench_site.redis_server import unused_port
 from dashboards.sign_in import sign_in_path
 from simulation import announce, control
 from simulation.engine.scenario import scenario_from
 from simulation.models import Event, Run
+from tests.browser.conftest import running_site
 from tests.small_runs import add_event, end_day, make_run
 from tests.soak.programs import BEAT, ENGINE, program
 from tests.waiting import eventually
@@ -39,7 +36,7 @@ ROUNDS = int(os.environ.get("SOAK_ROUNDS", "3"))
 FEW_SOCKETS = 20
 CORES = sorted(os.sched_getaffinity(0))
 HINTS = 60
-START_SECONDS, LONGEST_SECONDS = 60, 900
+LONGEST_SECONDS = 900
 
 pytestmark = [pytest.mark.soak, pytest.mark.django_db(transaction=True)]
 
@@ -58,37 +55,12 @@ class Site(NamedTuple):
 
 @pytest.fixture
 def site(site_variables: dict[str, str]) -> Iterator[Site]:
-    port = unused_port()
     with (
-        web_process(port, site_variables) as web,
         program(*ENGINE, variables=site_variables) as worker,
         program(*BEAT, variables=site_variables),
+        running_site() as running,
     ):
-        eventually(lambda: answers(port), START_SECONDS)
-        yield Site(port, web.pid, worker.pid)
-
-
-@contextmanager
-def web_process(port: int, variables: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
-    """Daphne, as the site starts it. With the tests' settings: static files come from where they lie."""
-    command = [sys.executable, "-W", "ignore", "-m", "daphne", "-v", "0", "-p", str(port)]
-    process = subprocess.Popen(
-        [*command, "coffeebench_site.asgi:application"],
-        cwd=settings.BASE_DIR,
-        env={**variables, "DJANGO_SETTINGS_MODULE": "tests.settings"},
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()
-
-
-def answers(port: int) -> bool:
-    try:
-        return bool(urlopen(f"http://127.0.0.1:{port}/healthz").status == 200)
-    except (URLError, ConnectionError):
-        return False
+        yield Site(running.port, running.processes["web"].pid, worker.pid)
 
 
 class Crowd:

@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from django.db import transaction
+from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import Q, Sum
 from django.db.models.functions import Coalesce
 from django.utils import timezone
@@ -31,16 +31,14 @@ from simulation import announce, status
 from simulation.engine.decision import Decision, readable
 from simulation.engine.world import World
 from simulation.lease import holder_name, is_free
-from simulation.models import Ask, Call, ChatMessage, ChatSummary, Run
+from simulation.models import Ask, Call, ChatMessage, ChatSummary, Run, Seat
 from simulation.players.llm import memory, provider
-from simulation.players.llm.answer import Answer, read_answer
+from simulation.players.llm.answer import Answer, cleaned, read_answer
 from simulation.players.llm.conversation import (
     Message,
     Summary,
-    middle_to_summarise,
     request_for_summary,
     text_of,
-    tokens_at_most,
 )
 from simulation.players.llm.prices import most_micros, prices_of
 from simulation.players.llm.provider import PASSING, ProviderError, Reply
@@ -118,9 +116,15 @@ def waiting_asks(run: Run) -> Any:
 
 
 def asks_of(ask_ids: Iterable[int]) -> list[Ask]:
-    """The turns with these keys that still wait, with their run and firm."""
-    asks = Ask.objects.filter(pk__in=ask_ids, answered_at__isnull=True).select_related("run", "firm").order_by("pk")
+    """The turns with these keys that still wait for a model, with their run and firm."""
+    asks = models_turns(pk__in=ask_ids).select_related("run", "firm").order_by("pk")
     return list(asks.defer("run__scenario"))
+
+
+def models_turns(**which: Any) -> Any:
+    """Turns that wait for a model: a seat that was handed back meanwhile decides for itself."""
+    handed_back = Q(firm__seat__driver__in=(Seat.Driver.OWNER, Seat.Driver.SCRIPT))
+    return Ask.objects.filter(answered_at__isnull=True, **which).exclude(handed_back)
 
 
 # Asking.
@@ -160,6 +164,7 @@ class Exchange:
     requests: int = 0
     is_to_shorten: bool = False
     was_shortened: bool = False
+    flags: list[str] = field(default_factory=list)
     began: datetime = field(default_factory=timezone.now)
 
 
@@ -214,9 +219,10 @@ def exchanges_of(asks: Sequence[Ask]) -> list[Exchange]:
 def next_request(talk: Talk, *, is_to_shorten: bool = False) -> Request:
     """What a model is to be sent. Raises ProviderError where a conversation is to be shortened and cannot be."""
     if is_to_shorten or talk.is_too_long():
-        middle = middle_to_summarise(talk.told.messages, talk.settings.context)
+        middle = talk.middle()
         if middle is None:
-            raise ProviderError("request", "the conversation is too long for the model, and too short to be summarised")
+            words = "the conversation is too long for the model, and nothing of it is left to summarise"
+            raise ProviderError("request", words)
         return _request(talk, _messages_for_summary(talk, *middle), [], middle)
     return _request(talk, talk.to_send(), talk.told.tools)
 
@@ -224,10 +230,10 @@ def next_request(talk: Talk, *, is_to_shorten: bool = False) -> Request:
 def _request(
     talk: Talk, messages: list[Message], tools: list[dict[str, Any]], middle: tuple[int, int] | None = None
 ) -> Request:
-    prices = prices_of(talk.settings)
+    tokens = talk.tokens_at_most(messages, is_for_summary=middle is not None)
+    prices = prices_of(talk.settings, tokens)
     if prices is None:
         return Request(messages, tools, middle, None)
-    tokens = tokens_at_most(messages, talk.told.tools_bytes if tools else 0)
     most = most_micros(prices, tokens, talk.settings.max_output_tokens)
     return Request(messages, tools, middle, most)
 
@@ -261,6 +267,14 @@ def receive(exchange: Exchange, future: Future[Reply]) -> bool:
     except ProviderError as error:
         note_trouble(exchange.ask, exchange.holder, exchange.talk.limits, error)
         return False
+    except (OperationalError, InterfaceError):
+        raise  # the database's trouble, not the answer's: the lease passes, and the turn is asked again
+    except Exception as error:
+        log.exception("what came of ask %s could not be kept", exchange.ask.pk)
+        trouble = ProviderError("request", f"its answer could not be kept: {type(error).__name__}", may_be_billed=True)
+        _save_failed_call(exchange, trouble)
+        note_trouble(exchange.ask, exchange.holder, exchange.talk.limits, trouble)
+        return False
     return is_to_go_on
 
 
@@ -283,7 +297,7 @@ def _receive(exchange: Exchange, future: Future[Reply]) -> bool:
 def keep_summary(exchange: Exchange, reply: Reply) -> None:
     """Keeps a summary, which from now on is sent in the place of the messages it stands for."""
     ask, talk, call = exchange.ask, exchange.talk, _call(exchange, reply)
-    text = str(reply.message.get("content") or "").strip()
+    text = str(cleaned(reply.message.get("content") or "", [])).strip()
     if not text:
         _save_call(call)
         raise ProviderError(PASSING, "the model returned an empty summary")
@@ -301,7 +315,7 @@ def keep_summary(exchange: Exchange, reply: Reply) -> None:
 def keep_decision(exchange: Exchange, reply: Reply) -> bool:
     """Keeps a decision. True when the model used a tool of its own memory, and is to be asked on."""
     talk, call = exchange.talk, _call(exchange, reply)
-    answer = read_answer(reply.message, reply.finish_reason, talk.tool_names)
+    answer = _flagged(exchange, read_answer(reply.message, reply.finish_reason, talk.tool_names))
     if answer.decision.tool not in memory.NAMES or not talk.settings.memory_tools:
         keep(exchange, [answer.message], call, answer)
         return False
@@ -311,9 +325,15 @@ def keep_decision(exchange: Exchange, reply: Reply) -> bool:
     keep(exchange, [answer.message, told], call, None)
     if exchange.requests < REQUESTS_PER_TURN:
         return True
-    silence = read_answer({}, "stop", talk.tool_names)  # it never got beyond its own notes
+    silence = _flagged(exchange, read_answer({}, "stop", talk.tool_names))  # it never got beyond its own notes
     keep(exchange, [silence.message], None, silence)
     return False
+
+
+def _flagged(exchange: Exchange, answer: Answer) -> Answer:
+    """The answer with what was wrong with those before it in the same turn, which were calls of the model's memory."""
+    exchange.flags = list(dict.fromkeys([*exchange.flags, *answer.flags]))
+    return answer._replace(flags=exchange.flags)
 
 
 # Claiming.
@@ -347,9 +367,10 @@ def _lease(exchange: Exchange, now: datetime) -> bool:
         "attempts": ask.attempts + 1,
         "reserved_micros": exchange.request.most_micros or 0,
     }
-    if not Ask.objects.filter(pk=ask.pk, answered_at__isnull=True, **as_read).update(**changes):
+    if not models_turns(pk=ask.pk, **as_read).update(**changes):
         return False
-    if ask.reserved_micros:
+    is_unpriced = exchange.request.most_micros is None
+    if ask.reserved_micros or (is_unpriced and ask.lease_owner not in ("", exchange.holder)):
         _lost_call(exchange).save()
     _set(ask, changes)
     return True
@@ -439,7 +460,7 @@ def _lost_call(exchange: Exchange) -> Call:
     """A worker died in the middle of a call: it may be billed, and the budgets count it at the most it can cost."""
     call = _call_begun(exchange)
     call.purpose, call.outcome = Call.Purpose.DECIDE, Call.Outcome.FAILED
-    call.most_micros, call.messages_before = exchange.ask.reserved_micros, len(exchange.talk.told.messages)
+    call.most_micros, call.messages_before = exchange.ask.reserved_micros or None, len(exchange.talk.told.messages)
     call.error = "the worker died while the call was under way; it may be billed"
     return call
 
@@ -479,7 +500,10 @@ def _kept_if_held(exchange: Exchange, call: Call | None, **changes: Any) -> Iter
                 call.save()
     except Elsewhere:
         if call:
-            call.save()
+            with writing():
+                call.save()
+                # What it could have cost is no longer under way, unless another's call is.
+                Ask.objects.filter(pk=ask.pk, lease_owner="").update(reserved_micros=0)
         raise
     _set(ask, changes)
 
@@ -551,12 +575,14 @@ def note_trouble(ask: Ask, holder: str, limits: Limits, error: ProviderError) ->
         ask.lease_owner, ask.lease_until, ask.reserved_micros = "", None, 0
         pause_seconds = rest_seconds(ask.attempts, error)
         ask.not_before = now + timedelta(seconds=pause_seconds)
-        gave_up = error.trouble != PASSING or (now - ask.trouble_since).total_seconds() > limits.retry_seconds
+        waited_seconds = max((now - ask.trouble_since).total_seconds(), error.retry_after or 0)
+        gave_up = error.trouble != PASSING or waited_seconds > limits.retry_seconds
         ask.save()
         if not gave_up:
             announce.ring_asks([ask], delay_seconds=pause_seconds)
     if gave_up:
-        resume_at = now + timedelta(seconds=limits.resume_seconds) if error.trouble == PASSING else None
+        rest_of_run = timedelta(seconds=max(limits.resume_seconds, pause_seconds))
+        resume_at = now + rest_of_run if error.trouble == PASSING else None
         pause(ask.run_id, Run.PausedBy.PROVIDER, f"{ask.firm.name}: {error}", resume_at)
 
 

@@ -25,8 +25,11 @@ from simulation.players.llm.conversation import (
     compaction_of,
     messages_given,
     middle_to_summarise,
+    since_last_answer,
     text_of,
     todays_compaction,
+    tokens_at_most,
+    tokens_with_more,
     window,
 )
 from simulation.players.llm.settings import Limits, ModelSettings
@@ -75,14 +78,39 @@ class Talk:
         summary = told.summaries[-1] if told.summaries else None
         return window(told.system, [*told.messages, *self.given], summary, self.settings.context, told.compaction)
 
+    def tokens_at_most(self, messages: list[Message], *, is_for_summary: bool) -> int:
+        """The most input tokens that a request can have.
+
+        What the provider counted last holds for whatever of that request is sent again: a whole conversation for a
+        decision, its middle for a summary.
+        """
+        told = self.told
+        if not told.counted_tokens:
+            return tokens_at_most(messages, 0 if is_for_summary else told.tools_bytes)
+        if is_for_summary:
+            marks = {"role": "user", "content": f"{told.compaction.instruction}{'[assistant] ' * len(told.messages)}"}
+            return tokens_with_more(told.counted_tokens, [marks])
+        return tokens_with_more(told.counted_tokens, since_last_answer(messages))
+
     def is_too_long(self) -> bool:
-        """Whether the provider counted too many tokens at the last call, and no summary has been made since."""
+        """Whether the provider counted too many tokens at the last call, and a summary now would shorten it much."""
         context = self.settings.context
         return (
             context.strategy == "summarise"
             and self.told.counted_tokens > context.limit_tokens
-            and middle_to_summarise(self.told.messages, context) is not None
+            and self.middle(steps_at_least=max(1, context.last_steps // 2)) is not None
         )
+
+    def middle(self, steps_at_least: int = 1) -> tuple[int, int] | None:
+        """The messages a summary would stand for; None if too few are left to it, or if no summary would be sent.
+
+        An older summary is carried over into the next; so many steps must have come to its middle since.
+        """
+        context, told = self.settings.context, self.told
+        if context.strategy == "last_tokens":
+            return None
+        summarised = told.summaries[-1].until if told.summaries else 0
+        return middle_to_summarise(told.messages, context, summarised, steps_at_least)
 
 
 class Heard:

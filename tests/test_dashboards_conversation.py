@@ -130,7 +130,7 @@ def test_so_is_a_request_after_notes_of_the_models_own(server: RunningServer, mo
         return answer
 
     monkeypatch.setattr(provider, "start", with_notes)
-    settings = {"memory_tools": True, "context": SHORT["context"] | {"limit_tokens": 1500}}
+    settings = {"memory_tools": True, "context": SHORT["context"] | {"limit_tokens": 1500, "last_steps": 3}}
     run = play(started({"roaster_A": model(server, **settings)}, days=4))
     assert ChatMessage.objects.filter(run=run, content__contains="store_note").count() > 2
     summaries = Call.objects.filter(run=run, purpose="summarise")

@@ -18,6 +18,7 @@ Trouble = Literal[
     "error_529",
     "bad_gateway",  # 502 with a page of HTML, as a proxy sends
     "error_in_200",  # an error body under status 200
+    "status",  # an error body under the `status`
     "no_choices",
     "context_length",  # 400, for requests of more than `tokens`
     "invalid_key",  # 401 that repeats the key
@@ -79,6 +80,7 @@ class Fault(BaseModel):
     retry_after: int | float | str | None = 1
     share: Annotated[float, Field(ge=0, lt=1)] = 0.5
     tokens: int = 0
+    status: int = 500
 
     def happens_to(self, asked: Asked) -> bool:
         """Whether a request is one that the rule is about."""

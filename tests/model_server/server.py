@@ -168,6 +168,8 @@ def error_of(fault: Fault, key: str, asked: Asked) -> HttpError | None:
             return answers.invalid_key(key)
         case "unknown_model":
             return answers.unknown_model(asked.model)
+        case "status":
+            return HttpError(fault.status, answers.error_body("No.", "some_error"))
         case "context_length":
             return answers.context_length_exceeded(asked.tokens, fault.tokens)
     return answers.ERRORS.get(fault.kind)

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import Future
+from datetime import timedelta
+from email.utils import format_datetime
 from io import StringIO
 from itertools import count, pairwise
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from dashboards.sent import sent_with
 from simulation import asking, control, runner, talks, tasks
 from simulation.engine.scenario import scenario_from
 from simulation.models import Ask, Call, ChatMessage, ChatSummary, Conversation, Run, Turn
-from simulation.players.llm.conversation import Compaction
+from simulation.players.llm import provider
+from simulation.players.llm.answer import NO_TOOL_CALL, NOT_JSON
+from simulation.players.llm.conversation import Compaction, Message
+from simulation.players.llm.prices import Usage
+from simulation.players.llm.provider import Reply, request
 from simulation.players.llm.settings import Limits, ModelSettings
 from simulation.store import differences
 from tests.model_server.running import RunningServer, running_model_server
@@ -160,6 +168,122 @@ def test_trouble_that_no_waiting_cures_pauses_at_once_and_a_person_can_resume(
     assert play(run).status == Run.Status.FINISHED
 
 
+@pytest.mark.parametrize("status", [402, 403, 405, 410, 413, 422])
+def test_a_provider_that_turns_a_request_away_for_good_is_not_asked_again(server: RunningServer, status: int) -> None:
+    server.configure(faults=[{"kind": "status", "status": status}])
+    run = play(started({"roaster_A": model(server)}, days=1))
+    assert (run.status, run.paused_by, run.resume_at) == (Run.Status.PAUSED, "provider", None)
+    assert Call.objects.get(run=run).most_micros == 0
+
+
+def test_the_words_of_trouble_fit_the_tables() -> None:
+    trouble = provider._trouble_of(RuntimeError("Half a letter: \ud800, a null: \0."), ModelSettings(model="any"))
+    assert str(trouble) == "RuntimeError: Half a letter: ?, a null: \N{REPLACEMENT CHARACTER}."
+
+
+@pytest.mark.parametrize("status", [409, 425, 501])
+def test_a_provider_that_is_in_the_way_of_itself_is_asked_again(server: RunningServer, status: int) -> None:
+    server.configure(faults=[{"kind": "status", "status": status, "calls": [1]}])
+    assert play(started({"roaster_A": model(server, "policy-passive")}, days=1)).status == Run.Status.FINISHED
+
+
+@pytest.mark.parametrize("name", ["openai/gpt-5.5", "gemini/gemini-3.1-pro-preview", "anthropic/claude-sonnet-4-6"])
+def test_a_key_that_is_not_there_pauses_at_once(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    for variable in ("OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(variable, raising=False)
+    run = play(started({"roaster_A": ModelSettings(model=name)}, days=1), rounds=1)
+    assert (run.status, run.paused_by, run.resume_at) == (Run.Status.PAUSED, "provider", None)
+
+
+def rest_after(server: RunningServer, retry_after: int | str, limits: Limits | None = None) -> tuple[Run, float]:
+    """How long a turn rests after a 429, and its run."""
+    server.configure(faults=[{"kind": "rate_limit", "retry_after": retry_after}])
+    run = play(started({"roaster_A": model(server)}, days=1, limits=limits), rounds=1)
+    ask = Ask.objects.get(run=run)
+    assert ask.not_before is not None
+    assert ask.trouble_since is not None
+    return run, (ask.not_before - ask.trouble_since).total_seconds()
+
+
+def test_a_turn_rests_as_long_as_the_provider_says_in_whatever_form(server: RunningServer) -> None:
+    in_an_hour = format_datetime(timezone.now() + timedelta(hours=1), usegmt=True)
+    patient = Limits(retry_seconds=7200)
+    for said, least, most in ((7, 7, 7), (in_an_hour, 3500, 3600), (0, 0.7, 1.3), (-5, 0.7, 1.3), ("soon", 0.7, 1.3)):
+        run, seconds = rest_after(server, said, patient)
+        assert run.status == Run.Status.RUNNING
+        assert least <= seconds <= most, said
+
+
+def test_a_rest_that_outlasts_the_patience_of_the_run_is_a_pause(server: RunningServer) -> None:
+    run, seconds = rest_after(server, 40_000)
+    assert (run.status, run.paused_by) == (Run.Status.PAUSED, "provider")
+    assert run.resume_at is not None
+    assert run.resume_at - run.status_since > timedelta(seconds=seconds - 60)
+
+
+def exchange_of(run: Run) -> asking.Exchange:
+    """A run's one waiting turn, claimed."""
+    runner.advance(run.pk, seconds=60)
+    [exchange] = asking.claim(asking.exchanges_of(asking.asks_of([ask.pk for ask in asking.waiting_asks(run)])))
+    return exchange
+
+
+def received(exchange: asking.Exchange, message: Message, usage: Usage | None = None) -> bool:
+    """Whether a claimed turn goes on after this answer."""
+    future: Future[Reply] = Future()
+    future.set_result(Reply(message, "stop", "any", usage or Usage(10, 10), None, 1, "{}"))
+    return asking.receive(exchange, future)
+
+
+def test_an_answer_that_cannot_be_kept_pauses_the_run_and_is_paid_for(server: RunningServer) -> None:
+    run = started({"roaster_A": model(server, prices={"input": 1, "output": 1})}, days=1)
+    assert not received(exchange_of(run), {"content": "What?"}, Usage(input=-1))
+    run.refresh_from_db()
+    assert (run.status, run.paused_by) == (Run.Status.PAUSED, "provider")
+    assert "could not be kept: IntegrityError" in run.status_reason
+    assert asking.spent_micros(run) > 0
+    control.resume_run(run.pk)
+    assert play(run).status == Run.Status.FINISHED
+
+
+def test_a_summary_is_cleaned_at_the_door(server: RunningServer) -> None:
+    exchange = exchange_of(started({"roaster_A": model(server)}, days=1))
+    exchange.request = exchange.request._replace(middle=(0, 1))
+    assert received(exchange, {"content": " Cash:\0 15,000\ud800 USD "})
+    assert ChatSummary.objects.get().text == "Cash:\N{REPLACEMENT CHARACTER} 15,000\N{REPLACEMENT CHARACTER} USD"
+
+
+def test_what_goes_wrong_with_a_note_is_counted_with_its_turn(server: RunningServer) -> None:
+    exchange = exchange_of(started({"roaster_A": model(server, memory_tools=True)}, days=1))
+    note = {"id": "1", "function": {"name": "write_scratchpad", "arguments": "none"}}
+    assert received(exchange, {"tool_calls": [note]})
+    assert not received(exchange, {"content": "Nothing to do."})
+    assert Ask.objects.get(pk=exchange.ask.pk).flags == [NOT_JSON, NO_TOOL_CALL]
+
+
+def test_a_server_of_ones_own_is_told_of_reasoning_whatever_litellm_knows_of_it() -> None:
+    local = ModelSettings(model="custom_openai/any", base_url="http://127.0.0.1:8080/v1", reasoning="low")
+    assert request(local, [], [])["allowed_openai_params"] == ["reasoning_effort"]
+    known = local.model_copy(update={"model": "ollama_chat/llama3"})
+    assert "allowed_openai_params" not in request(known, [], [])
+
+
+def test_a_context_that_cannot_be_shortened_is_not_paid_for_twice(server: RunningServer) -> None:
+    server.configure(faults=[{"kind": "context_length", "tokens": 2700}])
+    run = play(started({"roaster_A": model(server, context={"strategy": "last_tokens"})}, days=1))
+    assert (run.status, run.paused_by) == (Run.Status.PAUSED, "provider")
+    assert "nothing of it is left to summarise" in run.status_reason
+    assert not Call.objects.filter(run=run, purpose="summarise").exists()
+
+
+def test_a_conversation_that_stays_too_long_is_not_summarised_at_every_turn(server: RunningServer) -> None:
+    context = {"limit_tokens": 1, "opening_steps": 1, "last_steps": 6}
+    run = play(started({"roaster_A": model(server, context=context)}, days=2))
+    summaries = list(ChatSummary.objects.filter(run=run).order_by("number"))
+    assert len(summaries) > 1
+    assert all(later.until - earlier.until >= 3 * 2 for earlier, later in pairwise(summaries))
+
+
 def test_trouble_that_lasts_pauses_the_run_and_it_resumes_by_itself(server: RunningServer) -> None:
     server.configure(faults=[{"kind": "error_500"}])
     run = play(started({"roaster_A": model(server)}, days=1, limits=Limits(retry_seconds=0.001)), rounds=20)
@@ -174,6 +298,24 @@ def test_a_reached_budget_pauses_before_the_call_that_could_break_it(server: Run
     assert (run.status, run.paused_by) == (Run.Status.PAUSED, "budget")
     assert "the run's budget of 20.00 USD is reached" in run.status_reason
     assert 0 < asking.spent_micros(run) <= 20_000_000
+
+
+def test_a_call_costs_at_most_what_the_budgets_reserve_for_it_and_not_much_less(server: RunningServer) -> None:
+    context = {"limit_tokens": 2600, "opening_steps": 2, "last_steps": 4}
+    priced = model(server, prices={"input": 1, "output": 1}, max_output_tokens=100, context=context)
+    run = started({"roaster_A": priced}, days=2)
+    reserved = []
+    for _ in range(14):
+        exchange = exchange_of(run)
+        reserved.append(exchange.request.most_micros or 0)
+        while asking.receive(exchange, asking.send(exchange)):
+            asking.claim([exchange])
+            reserved.append(exchange.request.most_micros or 0)
+    calls = list(Call.objects.filter(run=run).order_by("pk"))
+    assert {call.purpose for call in calls} == {"decide", "summarise"}
+    assert all(most >= (call.cost_micros or 0) for most, call in zip(reserved, calls, strict=True))
+    counted = [pair for pair in zip(reserved[1:], calls[1:], strict=True) if pair[1].summaries_before == 0]
+    assert all(most < 3 * (call.cost_micros or 0) for most, call in counted)
 
 
 def test_a_raised_budget_lets_the_run_go_on(server: RunningServer) -> None:
@@ -228,6 +370,15 @@ def test_a_second_answer_to_a_turn_is_dropped_and_its_cost_kept(server: RunningS
     assert [outcome for outcome, _, _ in outcomes] == ["failed", "used", "unused"]
     assert all(cost or most for _, cost, most in outcomes)
     assert ChatMessage.objects.filter(ask=ask, content__contains='"assistant"').count() == 1
+
+
+def test_a_call_that_a_worker_died_with_is_told_of_though_nobody_knows_its_price(server: RunningServer) -> None:
+    run = started({"roaster_A": model(server, "policy-passive")}, days=1)
+    exchange = exchange_of(run)
+    Ask.objects.filter(pk=exchange.ask.pk).update(lease_owner="a dead worker", lease_until=timezone.now())
+    asking.ask_models(asking.asks_of([exchange.ask.pk]))
+    calls = Call.objects.filter(run=run).order_by("pk").values_list("outcome", "cost_micros", "most_micros")
+    assert list(calls) == [("failed", None, None), ("used", None, None)]
 
 
 def test_a_turn_that_another_has_claimed_meanwhile_is_left_to_it(server: RunningServer) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import re
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Never
 
 from simulation.engine.decision import NO_CALL, UNREADABLE, Decision, printable
-from simulation.players.llm.conversation import THOUGHTS, Message
+from simulation.players.llm.conversation import Message
 
 NO_TOOL_CALL = "no tool call"
 SEVERAL_CALLS = "several calls"
@@ -26,7 +27,6 @@ class Answer(NamedTuple):
     decision: Decision
     message: Message
     flags: list[str]
-    note: str
 
 
 def read_answer(raw: Message, finish_reason: str, tool_names: list[str]) -> Answer:
@@ -35,9 +35,9 @@ def read_answer(raw: Message, finish_reason: str, tool_names: list[str]) -> Answ
     The conversation keeps one tool call at most, with arguments that are JSON, so that any provider takes it back.
     """
     flags: list[str] = []
-    clean = _cleaned(raw, flags)
+    clean = cleaned(raw, flags)
     calls = [call for call in clean.get("tool_calls") or [] if isinstance(call, dict)]
-    text = str(clean.get("content") or "")
+    text = str(clean.get("content") or clean.get("refusal") or "")
     if finish_reason == "length":
         flags.append(CUT)
     if finish_reason == "content_filter" or clean.get("refusal"):
@@ -45,48 +45,65 @@ def read_answer(raw: Message, finish_reason: str, tool_names: list[str]) -> Answ
     if not calls:
         flags.append(NO_TOOL_CALL)
         kept = {**_kept(clean), "content": text or "(no answer)"}
-        return Answer(NO_CALL._replace(rationale=printable(text)), kept, flags, "")
+        return Answer(NO_CALL._replace(rationale=printable(text)), kept, flags)
     if len(calls) > 1:
         flags.append(SEVERAL_CALLS)
     name, arguments = _call(calls[0], flags)
     if name not in tool_names:
         flags.append(UNKNOWN_TOOL)
     call = {
-        "id": str(calls[0].get("id") or "call_1")[:80],
+        "id": str(calls[0].get("id") or "call_1"),  # whole: Google's carries the signature of a thought
         "type": "function",
         "function": {"name": _safe_name(name), "arguments": json.dumps(arguments)},
     }
-    note = f"only the first of your {len(calls)} calls was used" if len(calls) > 1 else ""
     message = {**_kept(clean), "content": text, "tool_calls": [call]}
-    return Answer(Decision(name, arguments, printable(text)), message, flags, note)
+    return Answer(Decision(name, arguments, printable(text)), message, flags)
 
 
 def _call(call: Message, flags: list[str]) -> tuple[str, dict[str, Any]]:
     function = call.get("function")
     function = function if isinstance(function, dict) else {}
     name = str(function.get("name") or "(no name)")
-    text = function.get("arguments") or "{}"
+    said = function.get("arguments") or "{}"
+    text = said if isinstance(said, str) else json.dumps(said)
     try:
-        arguments = json.loads(text) if isinstance(text, str) else text
+        arguments = json.loads(text, parse_constant=_no_json, parse_float=_finite)
+        if isinstance(arguments, dict):
+            return name, cleaned(arguments, flags)
     except (ValueError, RecursionError):
-        flags.append(NOT_JSON)
-        return name, {UNREADABLE: f"the arguments are not JSON: {str(text)[:80]}"}
-    if not isinstance(arguments, dict):
-        flags.append(NOT_JSON)
-        return name, {UNREADABLE: f"the arguments are not a JSON object: {str(text)[:80]}"}
-    return name, _cleaned(arguments, flags)
+        what = "JSON"
+    else:
+        what = "a JSON object"
+    flags.append(NOT_JSON)
+    return name, {UNREADABLE: f"the arguments are not {what}: {text[:80]}"}
+
+
+def _no_json(constant: str) -> Never:
+    """NaN and Infinity, which Python reads and no provider takes back."""
+    raise ValueError(constant)
+
+
+def _finite(digits: str) -> float:
+    """A number in JSON that is too large for a float would be written as Infinity."""
+    value = float(digits)
+    return value if math.isfinite(value) else _no_json(digits)
 
 
 def _kept(message: Message) -> Message:
-    """What is sent back unchanged."""
-    return {"role": "assistant", **{key: message[key] for key in THOUGHTS if message.get(key)}}
+    """What is sent back unchanged: signed thoughts. Other fields of a server's own are refused by other servers."""
+    signatures = (message.get("provider_specific_fields") or {}).get("thought_signatures")
+    thoughts = {
+        "thinking_blocks": message.get("thinking_blocks"),
+        "provider_specific_fields": {"thought_signatures": signatures} if signatures else None,
+    }
+    return {"role": "assistant", **{name: value for name, value in thoughts.items() if value}}
 
 
 def _safe_name(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:60] or "_"
 
 
-def _cleaned(value: Any, flags: list[str]) -> Any:
+def cleaned(value: Any, flags: list[str]) -> Any:
     """The value with null bytes and halves of surrogate pairs replaced, wherever they are."""
     if isinstance(value, str):
         if not _UNSAFE.search(value):
@@ -95,7 +112,7 @@ def _cleaned(value: Any, flags: list[str]) -> Any:
             flags.append(CLEANED)
         return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", value)
     if isinstance(value, dict):
-        return {str(_cleaned(key, flags)): _cleaned(inner, flags) for key, inner in value.items()}
+        return {str(cleaned(key, flags)): cleaned(inner, flags) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_cleaned(inner, flags) for inner in value]
+        return [cleaned(inner, flags) for inner in value]
     return value

@@ -19,6 +19,8 @@ Message = dict[str, Any]
 CHARACTERS_PER_TOKEN = 4
 BYTES_AROUND = 100
 """Of a message's names and marks, as a provider's own form may have them."""
+LEFT_OUT: Message = {"role": "user", "content": "Earlier turns are left out."}
+"""Said before an answer that a window begins with: some providers want somebody to have spoken before."""
 THOUGHTS = ("thinking_blocks", "provider_specific_fields")
 """What some providers want back unchanged: the signed thoughts of Anthropic's and Google's models."""
 
@@ -106,7 +108,8 @@ def _newest(messages: list[Message], keep_tokens: int) -> list[Message]:
             start = place
     if start == len(messages):  # not even the newest step fits: it is sent all the same
         start = _starts(messages)[-1] if messages else 0
-    return messages[start:]
+    newest = messages[start:]
+    return [LEFT_OUT, *newest] if _is(newest, 0, "assistant") else newest
 
 
 def size_of(message: Message) -> int:
@@ -132,10 +135,16 @@ def _is(messages: list[Message], place: int, role: str) -> bool:
     return 0 <= place < len(messages) and bool(messages[place]["role"] == role)
 
 
-def middle_to_summarise(messages: list[Message], context: Context) -> tuple[int, int] | None:
-    """Where the middle begins and ends, between the opening steps and the last ones; None if there is none."""
+def middle_to_summarise(
+    messages: list[Message], context: Context, summarised: int = 0, steps_at_least: int = 1
+) -> tuple[int, int] | None:
+    """Where the middle begins and ends, between the opening steps and the last ones; None if there is none.
+
+    A summary stands for the first `summarised` messages already; there is no middle with fewer new steps than asked.
+    """
     starts = _starts(messages)
-    if len(starts) <= context.opening_steps + context.last_steps:
+    middle = starts[context.opening_steps : -context.last_steps]
+    if sum(start >= summarised for start in middle) < steps_at_least:
         return None
     return starts[context.opening_steps], starts[-context.last_steps]
 
@@ -155,8 +164,29 @@ def _plain(message: Message) -> str:
 
 
 def tokens_at_most(messages: list[Message], tools_bytes: int) -> int:
-    """An upper estimate of a request's input tokens: one per two and a half bytes, more than any text takes."""
-    return int((sum(map(_bytes_of, messages)) + tools_bytes) / 2.5) + 100
+    """An upper bound of a request's input tokens: no token is shorter than a byte, and of our own English words,
+    in the system prompt and the tools, none is shorter than two and a half.
+    """
+    system, *others = messages
+    is_english = system["content"].isascii()
+    own = tools_bytes + _bytes_of(system)
+    return int(own / 2.5 if is_english else own) + bytes_of(others) + BYTES_AROUND
+
+
+def tokens_with_more(counted_tokens: int, new: list[Message]) -> int:
+    """An upper bound where a provider has counted all of a request but its new messages."""
+    return counted_tokens + bytes_of(new) + BYTES_AROUND
+
+
+def since_last_answer(messages: list[Message]) -> list[Message]:
+    """A conversation's last answer and what came after it, which the request before that answer lacked."""
+    answers = (place for place in range(len(messages) - 1, -1, -1) if _is(messages, place, "assistant"))
+    return messages[next(answers, 0) :]
+
+
+def bytes_of(messages: list[Message]) -> int:
+    """How long messages are, nearly and at least."""
+    return sum(map(_bytes_of, messages))
 
 
 def _bytes_of(message: Message) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,6 +13,7 @@ from simulation.players.llm.settings import ModelSettings, Prices
 
 TABLE = "model_prices_and_context_window_backup.json"
 PRICED_TOKENS = 1_000_000
+_FROM_SIZE = re.compile(r"^input_cost_per_token_above_(\d+)k_tokens$")
 
 
 class Usage(NamedTuple):
@@ -39,29 +41,43 @@ def most_micros(prices: Prices, input_tokens: int, output_tokens: int) -> int:
     return round(input_tokens * dearest + output_tokens * prices.output) + 1
 
 
-def prices_of(settings: ModelSettings) -> Prices | None:
-    """The prices given in the settings, else litellm's for the model, else None: unknown, which is not zero."""
+def prices_of(settings: ModelSettings, input_tokens: int = 0) -> Prices | None:
+    """The prices given in the settings, else litellm's for a call of that size, else None: unknown, which is not zero.
+
+    Some providers ask more for each token of a call with more than so many of input.
+    """
     if settings.prices is not None:
         return settings.prices
     if settings.base_url is not None:  # whoever answers there is not whom the table speaks of
         return None
-    return _listed_prices(settings.model)
+    listed = _listed(settings.model)
+    limits = (int(thousands) * 1000 for key in listed for thousands in _FROM_SIZE.findall(key))
+    return _listed_prices(settings.model, max((limit for limit in limits if limit < input_tokens), default=0))
+
+
+def has_no_minimal_reasoning(model: str) -> bool:
+    """Whether the model is known to refuse the wish for minimal reasoning."""
+    return _listed(model).get("supports_minimal_reasoning_effort") is False
+
+
+def _listed(model: str) -> dict[str, Any]:
+    return _table().get(model) or _table().get(model.partition("/")[2]) or {}
 
 
 @cache
-def _listed_prices(model: str) -> Prices | None:
-    listed = _table().get(model) or _table().get(model.partition("/")[2]) or {}
-    per_input, per_output = listed.get("input_cost_per_token"), listed.get("output_cost_per_token")
-    if not per_input or not per_output:  # the table has zeros for models whose price it does not know
-        return None
+def _listed_prices(model: str, above_tokens: int) -> Prices | None:
+    listed, size = _listed(model), f"_above_{above_tokens // 1000}k_tokens"
 
     def price(key: str) -> float | None:
-        per_token = listed.get(key)
+        per_token = listed.get(f"{key}{size}", listed.get(key))
         return None if per_token is None else round(per_token * PRICED_TOKENS, 6)
 
+    per_input, per_output = price("input_cost_per_token"), price("output_cost_per_token")
+    if not per_input or not per_output:  # the table has zeros for models whose price it does not know
+        return None
     return Prices(
-        input=round(per_input * PRICED_TOKENS, 6),
-        output=round(per_output * PRICED_TOKENS, 6),
+        input=per_input,
+        output=per_output,
         cached_input=price("cache_read_input_token_cost"),
         cache_write=price("cache_creation_input_token_cost"),
     )

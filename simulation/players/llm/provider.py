@@ -9,24 +9,42 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
 import os
 import re
 import threading
 import time
 from concurrent.futures import Future
 from contextlib import suppress
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
 from marketplace.economy.money import MICROS_PER_USD
+from simulation.engine.decision import printable
 from simulation.players.llm.conversation import Message
-from simulation.players.llm.prices import Usage, cost_micros, prices_of
+from simulation.players.llm.prices import Usage, cost_micros, has_no_minimal_reasoning, prices_of
 from simulation.players.llm.settings import ModelSettings
 
 Trouble = Literal["passing", "context", "login", "model", "quota", "request"]
 PASSING: Trouble = "passing"
-_SECRET_VARIABLE = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)S?$")
-_SECRET_TEXT = re.compile(r"(sk-|AIza|Bearer\s+|key[-=: ]+)[A-Za-z0-9_.*-]{6,}")
+MOST_TOKENS = 2**31 - 1
+MOST_USD_OF_A_CALL = 1_000_000
+LONGEST_RETRY_AFTER_SECONDS = 86_400
+_SECRET_VARIABLE = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)S?(_|\d|$)")
+_SECRET_TEXT = re.compile(r"(\bsk-|AIza|Bearer\s+|\bkey[-=: ]+)[A-Za-z0-9_.*-]{6,}", re.IGNORECASE)
+_NO_KEY = re.compile(r"missing.{0,40}(api.?key|credentials)", re.IGNORECASE)
+_KIND_OF_STATUS: dict[int, Trouble] = {
+    401: "login",
+    402: "quota",
+    403: "login",
+    404: "model",
+    410: "model",
+    413: "context",
+}
+_PASSING_STATUSES = (408, 409, 425, 429)
+_UNHEARD = re.compile(r"connection error|invalid response|expecting value|provider returned", re.IGNORECASE)
 
 
 class ProviderError(Exception):
@@ -137,6 +155,8 @@ def request(settings: ModelSettings, messages: list[Message], tools: list[dict[s
         "temperature": settings.temperature,
         "reasoning_effort": reasoning_effort(settings),
     }
+    if settings.base_url and wanted["reasoning_effort"] and not _has_reasoning(settings.model):
+        wanted["allowed_openai_params"] = ["reasoning_effort"]  # litellm does not know what is served there
     if tools:
         wanted |= {"tools": [{"type": "function", "function": tool} for tool in tools], "tool_choice": "auto"}
     if settings.key_variable:
@@ -150,7 +170,9 @@ def request(settings: ModelSettings, messages: list[Message], tools: list[dict[s
 
 
 def reasoning_effort(settings: ModelSettings) -> str | None:
-    """What to say of reasoning. Where it cannot be switched off, off is the least there is."""
+    """What to say of reasoning. Where it cannot be switched off, off is the least there is; so is minimal."""
+    if settings.reasoning == "minimal" and settings.base_url is None and has_no_minimal_reasoning(settings.model):
+        return "low"
     if settings.reasoning != "off":
         return settings.reasoning
     name = settings.model.rpartition("/")[2]
@@ -161,13 +183,18 @@ def reasoning_effort(settings: ModelSettings) -> str | None:
     return None
 
 
+@cache
+def _has_reasoning(model: str) -> bool:
+    return "reasoning_effort" in (_litellm().get_supported_openai_params(model=model) or ())
+
+
 def _with_cache_marks(settings: ModelSettings, messages: list[Message]) -> list[Message]:
     """Marks the end of the system prompt and of the conversation where the provider caches only what is marked."""
     if not settings.prompt_caching or settings.base_url or "claude" not in settings.model:
         return messages
     marked = list(messages)
-    for place in {0, len(messages) - 1}:
-        if isinstance(messages[place].get("content"), str) and messages[place]["role"] in ("system", "user"):
+    for place in {0, len(messages) - 1}:  # the last is an observation or, most turns, the result of a call
+        if isinstance(messages[place].get("content"), str) and messages[place]["role"] in ("system", "user", "tool"):
             text = {"type": "text", "text": messages[place]["content"], "cache_control": {"type": "ephemeral"}}
             marked[place] = {**messages[place], "content": [text]}
     return marked
@@ -175,7 +202,8 @@ def _with_cache_marks(settings: ModelSettings, messages: list[Message]) -> list[
 
 def _reply(settings: ModelSettings, response: Any, began: float) -> Reply:
     latency_ms = int((time.monotonic() - began) * 1000)
-    raw = response.model_dump(mode="json")
+    text = without_secrets(json.dumps(response.model_dump(mode="json")), settings)
+    raw = json.loads(text)
     choices = raw.get("choices") or []
     if not choices:
         raise ProviderError(PASSING, "the provider answered without a choice", may_be_billed=True)
@@ -186,55 +214,70 @@ def _reply(settings: ModelSettings, response: Any, began: float) -> Reply:
     usage = _usage(raw.get("usage") or {})
     return Reply(
         message=message,
-        finish_reason=finish_reason,
-        model=str(raw.get("model") or settings.model),
+        finish_reason=printable(finish_reason),
+        model=printable(raw.get("model") or settings.model),
         usage=usage,
         cost_micros=_cost(settings, usage, raw.get("usage") or {}),
         latency_ms=latency_ms,
-        raw=redacted(json.dumps(raw)),
+        raw=text,
     )
 
 
 def _usage(raw: dict[str, Any]) -> Usage:
     inside, outside = raw.get("prompt_tokens_details") or {}, raw.get("completion_tokens_details") or {}
     return Usage(
-        input=raw.get("prompt_tokens") or 0,
-        output=raw.get("completion_tokens") or 0,
-        cached=inside.get("cached_tokens") or raw.get("cache_read_input_tokens") or 0,
-        cache_write=raw.get("cache_creation_input_tokens") or inside.get("cache_creation_tokens") or 0,
-        reasoning=outside.get("reasoning_tokens") or 0,
+        input=_tokens(raw.get("prompt_tokens")),
+        output=_tokens(raw.get("completion_tokens")),
+        cached=_tokens(inside.get("cached_tokens") or raw.get("cache_read_input_tokens")),
+        cache_write=_tokens(raw.get("cache_creation_input_tokens") or inside.get("cache_creation_tokens")),
+        reasoning=_tokens(outside.get("reasoning_tokens")),
     )
 
 
+def _tokens(said: Any) -> int:
+    """A count as any table holds it, whatever a server says."""
+    return max(0, min(said, MOST_TOKENS)) if isinstance(said, int) else 0
+
+
 def _cost(settings: ModelSettings, usage: Usage, raw: dict[str, Any]) -> int | None:
-    """The provider's own figure where it gives one, else tokens times prices."""
+    """The provider's own figure where it gives one, else tokens times prices; None for a price or tokens unknown."""
     said = raw.get("cost")
-    if settings.prices is None and isinstance(said, int | float):
+    if settings.prices is None and isinstance(said, int | float) and 0 <= said <= MOST_USD_OF_A_CALL:
         return round(said * MICROS_PER_USD)
-    prices = prices_of(settings)
-    return None if prices is None else cost_micros(prices, usage)
+    prices = prices_of(settings, usage.input)
+    if prices is None or (usage.input == 0 and prices.costs_something):
+        return None
+    return cost_micros(prices, usage)
 
 
 def _trouble_of(error: Exception, settings: ModelSettings) -> ProviderError:
-    """Which kind of trouble an exception means, in words without keys."""
-    kinds = _litellm().exceptions
-    text = redacted(f"{type(error).__name__}: {error}")[:2000]
-    lower = text.lower()
+    """Which kind of trouble an exception means, in words without keys and without litellm's own lines of code."""
+    said = f"{type(error).__name__}: {error}".partition("Traceback (most recent call last)")[0].strip()
+    text = printable(redacted(said, settings))[:2000]
     if isinstance(error, TimeoutError):
         return ProviderError(PASSING, f"no answer within {settings.deadline_seconds:g} s", may_be_billed=True)
-    if isinstance(error, kinds.ContextWindowExceededError):
-        return ProviderError("context", text)
-    if _code_of(error) == "insufficient_quota" or "credit balance is too low" in lower:
-        return ProviderError("quota", text)
-    if isinstance(error, kinds.AuthenticationError | kinds.PermissionDeniedError):
-        return ProviderError("login", text)
-    if isinstance(error, kinds.NotFoundError):
-        return ProviderError("model", text)
-    if isinstance(error, kinds.BadRequestError | kinds.UnprocessableEntityError):
-        return ProviderError("request", text)
-    # Whoever heard nothing of an answer does not know that there was none.
-    unheard = isinstance(error, kinds.Timeout) or "connection error" in lower
+    trouble = _kind_of(error, text)
+    if trouble != PASSING:
+        return ProviderError(trouble, text)
+    # Whoever heard no answer, or could not read it, does not know that there was none.
+    unheard = isinstance(error, _litellm().exceptions.Timeout) or bool(_UNHEARD.search(text))
     return ProviderError(PASSING, text, _retry_after(error), may_be_billed=unheard)
+
+
+def _kind_of(error: Exception, text: str) -> Trouble:
+    """By what the provider says; by its HTTP status, where litellm has no exception of its own for it."""
+    status = getattr(error, "status_code", None)
+    if isinstance(error, _litellm().exceptions.ContextWindowExceededError):
+        return "context"
+    if _code_of(error) == "insufficient_quota" or "credit balance is too low" in text.lower():
+        return "quota"
+    if _NO_KEY.search(text):
+        return "login"
+    if status in _KIND_OF_STATUS:
+        return _KIND_OF_STATUS[status]
+    if isinstance(status, int) and 400 <= status < 500 and status not in _PASSING_STATUSES:
+        return "request"
+    return PASSING
 
 
 def _code_of(error: Exception) -> str:
@@ -244,18 +287,34 @@ def _code_of(error: Exception) -> str:
 
 
 def _retry_after(error: Exception) -> float | None:
+    """In how many seconds the provider wants to be asked again; None where it does not say, or says nonsense."""
     response = getattr(error, "response", None)
     headers = getattr(error, "litellm_response_headers", None) or getattr(response, "headers", None) or {}
+    said = str(headers.get("retry-after") or "")
     try:
-        seconds = float(headers.get("retry-after") or "")
+        seconds = float(said)
     except ValueError:
-        return None
-    return seconds if 0 <= seconds <= 86_400 else None
+        seconds = _seconds_until(said)
+    return seconds if 0 < seconds <= LONGEST_RETRY_AFTER_SECONDS else None
 
 
-def redacted(text: str) -> str:
-    """The text without any secret of this process's environment, and without what looks like a key."""
+def _seconds_until(date: str) -> float:
+    """How long it is until a date as HTTP writes it; not a number, if it is none."""
+    try:
+        return (parsedate_to_datetime(date) - datetime.now(UTC)).total_seconds()
+    except (ValueError, TypeError):
+        return math.nan
+
+
+def without_secrets(text: str, settings: ModelSettings) -> str:
+    """The text without the key of the model's own variable and any other secret of this process's environment."""
     for name, value in os.environ.items():
-        if _SECRET_VARIABLE.search(name) and len(value) >= 6:
-            text = text.replace(value, "[key]")
-    return _SECRET_TEXT.sub(r"\1[key]", text)
+        least = 4 if name == settings.key_variable else 6 if _SECRET_VARIABLE.search(name) else math.inf
+        if len(value) >= least:
+            text = text.replace(value, "[key]").replace(json.dumps(value)[1:-1], "[key]")
+    return text
+
+
+def redacted(text: str, settings: ModelSettings) -> str:
+    """An error's words without secrets, and without what looks like a part of a key."""
+    return _SECRET_TEXT.sub(r"\1[key]", without_secrets(text, settings))

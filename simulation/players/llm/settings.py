@@ -38,6 +38,11 @@ class Prices(Rules):
     cached_input: Money | None = None
     cache_write: Money | None = None
 
+    @property
+    def costs_something(self) -> bool:
+        """Whether a call can cost anything at all."""
+        return bool(self.input or self.output or self.cached_input or self.cache_write)
+
 
 class Context(Rules):
     """What a model is sent of a long conversation.

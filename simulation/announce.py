@@ -35,6 +35,16 @@ def group_of(run_id: int) -> str:
     return f"run-{run_id}"
 
 
+def room_of(study_id: int) -> str:
+    """The channel group of those in the waiting room of a study."""
+    return f"room-{study_id}"
+
+
+def room(study_id: int) -> None:
+    """After commit: hints that somebody has come into a study's waiting room or gone, or that a game begins."""
+    transaction.on_commit(partial(hints.send, room_of(study_id), {"type": "room.hint"}), robust=True)
+
+
 def progress(run: Run, *, is_news: bool = True) -> None:
     """After commit: hints at how far the run's events go now, and at its status; to the list of runs only at news."""
     hint = {"type": "run.hint", "event": run.events, "status": run.status}

@@ -45,7 +45,8 @@ class Links(Generic[Row]):
         try:
             row_id, _, link_number = self._signer().unsign(token).partition(".")
         except (BadSignature, UnicodeEncodeError):
-            raise LinkError(f"This link opens no {self._what}. Copy it again, whole, from where you got it.") from None
+            how = "Copy it again, whole: it is long, has a ~ in it, and is easily cut off where a line breaks."
+            raise LinkError(f"This link opens no {self._what}. {how}") from None
         row = self._find(int(row_id))
         if row is None:
             raise LinkError(self._deleted, is_void=True)

@@ -28,6 +28,7 @@ class Run(models.Model):
         PERSON = "person"
         BUDGET = "budget"
         PROVIDER = "provider"
+        PLAYER = "player", "the one who plays"
 
     name = models.CharField(max_length=80)
     scenario = models.JSONField(help_text="frozen: this run is played under it to its end")

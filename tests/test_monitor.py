@@ -117,6 +117,7 @@ def test_whoever_lets_everybody_wait_is_told_by_how(
     ("status", "paused_by", "rank", "doing"),
     [
         ("paused", "person", Rank.WAITS, "the run is paused in their turn"),
+        ("paused", "player", Rank.WAITS, "has paused their game"),
         ("paused", "provider", Rank.TROUBLE, "the run is paused in their turn"),
         ("paused", "budget", Rank.TROUBLE, "the run is paused in their turn"),
         ("failed", "", Rank.TROUBLE, "the run has failed"),
@@ -441,8 +442,8 @@ def test_whoever_has_played_out_and_left_before_the_last_questions_is_missed() -
     seat = walk_to(ada, Stage.GAME).seat
     assert seat
     play(move(seat.run))
-    assert ranks(study, timezone.now() + timedelta(minutes=5)) == {"ada": Rank.READS}
-    assert ranks(study, timezone.now() + timedelta(minutes=20)) == {"ada": Rank.LOST}
+    assert ranks(study, timezone.now() + timedelta(minutes=4)) == {"ada": Rank.READS}
+    assert ranks(study, timezone.now() + timedelta(minutes=6)) == {"ada": Rank.LOST}
 
 
 def test_a_table_that_nobody_holds_up_and_that_does_not_move_needs_help() -> None:

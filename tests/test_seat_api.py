@@ -104,6 +104,9 @@ def test_while_it_is_not_its_turn_there_is_none_to_read(client: Client) -> None:
         (b"\xff", "it is not UTF-8"),
         (b"[" * 50_000, "it is nested too deep"),
         (b'{"tool": "wait_for_next_day", "arguments": {"qty": NaN}}', "NaN is no number of JSON"),
+        (b'{"tool": "wait_for_next_day", "arguments": {"qty": 1e400}}', "1e400 is no number of JSON"),
+        (b'{"tool": "view_deals", "tool": "view_offers"}', "a key stands twice"),
+        (b'{"tool": "roast", "arguments": {"qty_kg": 1, "qty_kg": 50}}', "a key stands twice"),
         ([], "it must be an object"),
         ("null", "it must be an object"),
         ({}, "tool must be the name of a tool"),
@@ -142,6 +145,15 @@ def test_a_call_that_the_rules_refuse_takes_its_time_as_a_models_does(program: P
         move(program.run)
     turn = program.get("turn/")[1]
     assert (turn["turn"], turn["time"]["clock"], turn["result"]["ok"]) == (3, "10:00", False)
+
+
+def test_a_refusal_says_what_is_so(program: Program) -> None:
+    """A turn of a cancelled run waits for nothing, and who plays the seat themselves has nothing to take back."""
+    response = program.client.post("/api/seat/take-back/", headers=program.headers)
+    assert (response.status_code, "Nobody stands in" in response.json()["message"]) == (409, True)
+    control.cancel_run(program.run.pk)
+    status, refused = program.post(1, LOOK)
+    assert (status, refused["error"], refused["message"]) == (409, "not_now", "The run is stopped; nothing was sent.")
 
 
 def test_while_the_run_rests_nothing_is_taken(program: Program) -> None:

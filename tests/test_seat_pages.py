@@ -89,6 +89,21 @@ def test_the_welcome_page_says_what_is_shown_for_free(client: Client, informatio
     assert "Practice: these days do not count" in page
 
 
+@pytest.mark.parametrize(
+    ("absence", "words"),
+    [
+        ("wait", "You may close the page at any time."),
+        ("default", "If you do nothing for 10 minutes while it is your turn, your firm waits for the next day."),
+        ("script", "a script plays your firm until you are back."),
+        ("model", "a language model plays your firm until you are back."),
+    ],
+)
+def test_the_welcome_page_says_what_becomes_of_whoever_is_away(client: Client, absence: str, words: str) -> None:
+    seat = seat_of(seated_run("roaster_A"), "roaster_A")
+    Seat.objects.update(absence=absence)
+    assert words in client.get(address(seat)).content.decode()
+
+
 def test_a_void_link_is_gone_and_says_what_to_do_and_nonsense_is_not_found(client: Client, seat: Seat) -> None:
     old = address(seat)
     verbs.reissue(seat)
@@ -96,8 +111,18 @@ def test_a_void_link_is_gone_and_says_what_to_do_and_nonsense_is_not_found(clien
     assert (gone.status_code, "Ask the researcher for the new one" in gone.content.decode()) == (410, True)
     for nonsense in ("/seat/x/", "/seat/1.1~abc/", f"{old[:-4]}/", "/seat/%00/"):
         answer = client.get(nonsense)
-        assert (answer.status_code, "no seat at this address" in answer.content.decode()) == (404, True)
+        assert (answer.status_code, "no seat for you at this address" in answer.content.decode()) == (404, True)
     assert client.get(address(seat)).status_code == 200, "the new link"
+
+
+def test_where_a_program_is_to_play_no_page_opens(client: Client) -> None:
+    seat = seat_of(seated_run("roaster_A", kind="remote"), "roaster_A")
+    for rest in ("", "state/", "briefing/"):
+        answer = client.get(address(seat) + rest)
+        assert (answer.status_code, "A program plays roaster_A, over HTTP" in answer.content.decode()) == (404, True)
+    assert client.post(f"{address(seat)}take/").status_code == 404
+    seat.refresh_from_db()
+    assert seat.taken_at is None
 
 
 @pytest.mark.parametrize("rest", ["state/", "parts/", "days/0/", "briefing/", "comparison/"])
@@ -106,7 +131,7 @@ def test_a_void_link_opens_nothing_below_it_either(client: Client, seat: Seat, r
     assert client.get(address(seat, rest)).status_code == 410
 
 
-@pytest.mark.parametrize("rest", ["act/", "queue/start/", "notes/", "beat/", "back/", "take/"])
+@pytest.mark.parametrize("rest", ["act/", "queue/start/", "notes/", "beat/", "pause/", "back/", "take/"])
 def test_what_changes_something_wants_a_post_a_valid_link_and_a_token_against_forgery(seat: Seat, rest: str) -> None:
     assert Client().get(address(seat, rest)).status_code == 405
     assert Client(enforce_csrf_checks=True).post(address(seat, rest)).status_code == 403
@@ -417,6 +442,37 @@ def test_a_person_comes_back_from_an_absence_but_not_from_the_researchers_arrang
     assert seat_of(run, "roaster_A").driver == "owner"
 
 
+def test_who_plays_alone_pauses_and_the_time_is_booked_as_paused(client: Client, seat: Seat) -> None:
+    assert client.get(address(seat, "state/")).json()["pause"] == "offer"
+    paused = client.post(address(seat, "pause/"), {"is_on": "true"}).json()["state"]
+    assert (paused["status"], paused["pause"]) == ("paused", "on")
+    assert "You have paused the game" in paused["status_text"]
+    assert "nothing was sent" in act(client, seat, 1, "view_deals")["error"]
+    assert seat.spells.get(ended_at=None).state == "paused"
+    again = client.post(address(seat, "pause/"), {"is_on": "false"}).json()["state"]
+    assert (again["status"], again["turn"], again["pause"]) == ("your_turn", 1, "offer")
+    assert seat.spells.get(ended_at=None).state == "active"
+
+
+def test_nobody_pauses_what_is_not_theirs_to_pause(client: Client, seat: Seat, run: Run) -> None:
+    two = seated_run("roaster_A", "retailer_A")
+    verbs.take(seat_of(two, "roaster_A"))
+    Seat.objects.filter(pk=seat.pk).update(absence="script")
+    for one in (seat_of(two, "roaster_A"), seat):
+        assert client.get(address(one, "state/")).json()["pause"] == ""
+        assert "not yours alone" in client.post(address(one, "pause/"), {"is_on": "true"}).json()["error"]
+        one.run.refresh_from_db()
+        assert one.run.is_moving
+
+
+def test_a_person_lets_no_run_go_on_that_somebody_else_has_paused(client: Client, seat: Seat, run: Run) -> None:
+    control.pause_run(run.pk)
+    assert client.get(address(seat, "state/")).json()["pause"] == ""
+    assert client.post(address(seat, "pause/"), {"is_on": "false"}).json() == {"error": "You have not paused the game."}
+    run.refresh_from_db()
+    assert run.status == Run.Status.PAUSED
+
+
 def test_a_sign_of_life_without_a_socket_is_heard(client: Client, seat: Seat, run: Run) -> None:
     before = seat_of(run, "roaster_A").last_seen_at
     client.post(address(seat, "beat/"), {"active": "true"})
@@ -479,11 +535,11 @@ def test_every_tool_has_its_own_key_within_a_role_and_none_that_the_console_need
     [
         ("roast", {"green_item_id": "green_coffee_kg", "qty_kg": 1200}, "Roast 1,200 kg green coffee"),
         ("roast", {"qty_kg": 48}, "Roast"),
-        ("make_offer", {"listing_id": "L3", "offered_price": 3.125, "qty": 5}, "Offer 3.1250 for 5 kg of L3"),
+        ("make_offer", {"listing_id": "L3", "offered_price": 3.125, "qty": 5}, "Offer 3.1250 USD/kg for 5 kg of L3"),
         (
             "set_retail_price",
             {"item_id": "roasted_specialty_kg", "price_per_unit": 0},
-            "Price ◆ roasted specialty at 0.00",
+            "Price ◆ roasted specialty at 0.00 USD/kg",
         ),
         ("some_new_tool", {}, "Some new tool"),
         ("pay_invoice", {"unreadable": "x"}, "Pay an invoice"),
@@ -574,3 +630,8 @@ def test_a_run_that_was_ended_early_is_compared_up_to_its_last_evening(client: C
 )
 def test_the_marks_of_an_axis_are_round_numbers_around_the_range(low: float, high: float, marks: list[float]) -> None:
     assert ending.round_marks(low, high) == marks
+
+
+def test_the_labels_of_an_axis_keep_apart_and_above_its_foot() -> None:
+    assert ending.spread([100, 100, 50], lowest=194) == [100, 115, 50]
+    assert ending.spread([194, 190, 194], lowest=194) == [179, 164, 194]

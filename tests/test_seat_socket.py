@@ -11,7 +11,8 @@ from channels.layers import get_channel_layer
 from channels.testing import WebsocketCommunicator
 
 from coffeebench_site.asgi import application
-from dashboards.seat import consumer
+from dashboards import keyed_socket
+from dashboards.seat.consumer import SeatConsumer
 from simulation import control
 from simulation.engine.decision import Decision
 from simulation.models import Run, Seat
@@ -101,7 +102,7 @@ async def test_a_hint_that_is_no_news_to_the_seat_says_nothing_and_never_shows_t
 
 
 async def test_a_lost_hint_costs_some_seconds(seat: Seat, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(consumer, "LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(keyed_socket, "LOOK_SECONDS", 0.1)
     async with at_the_seat(seat) as socket:
         await state_of(socket)
         await Run.objects.filter(pk=run.pk).aupdate(status="paused", paused_by="person", status_reason="why not")
@@ -111,7 +112,7 @@ async def test_a_lost_hint_costs_some_seconds(seat: Seat, run: Run, monkeypatch:
 
 
 async def test_a_quiet_line_says_that_it_is_alive(seat: Seat, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(consumer, "LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(keyed_socket, "LOOK_SECONDS", 0.1)
     async with at_the_seat(seat) as socket:
         await state_of(socket)
         assert json.loads(await socket.receive_from(timeout=SECONDS)) == {"type": "idle"}
@@ -136,7 +137,7 @@ async def test_signs_of_life_reach_the_clocks_but_not_a_flood_of_them(
     seat: Seat, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     heard: list[bool] = []
-    monkeypatch.setattr(consumer, "sign_of_life", lambda token, is_active: heard.append(is_active))
+    monkeypatch.setattr(SeatConsumer, "sign_of_life", lambda socket, token, is_active: heard.append(is_active))
     async with at_the_seat(seat) as socket:
         await state_of(socket)
         for _ in range(5):
@@ -170,11 +171,11 @@ async def test_whatever_else_a_page_says_is_no_error_and_does_nothing(seat: Seat
 async def test_a_link_that_opens_no_seat_opens_no_socket(seat: Seat) -> None:
     socket = socket_to("1.1~nonsense")
     await socket.connect(timeout=SECONDS)
-    assert await close_code(socket) == consumer.NO_SEAT
+    assert await close_code(socket) == keyed_socket.NOTHING
     await sync_to_async(verbs.revoke)(seat)
     socket = socket_to(links.token_of(seat))
     await socket.connect(timeout=SECONDS)
-    assert await close_code(socket) == consumer.VOID
+    assert await close_code(socket) == keyed_socket.VOID
 
 
 async def test_a_link_that_is_made_void_closes_its_open_sockets(seat: Seat) -> None:
@@ -182,7 +183,7 @@ async def test_a_link_that_is_made_void_closes_its_open_sockets(seat: Seat) -> N
     await socket.connect(timeout=SECONDS)
     await state_of(socket)
     await sync_to_async(verbs.reissue)(seat)
-    assert await close_code(socket) == consumer.VOID
+    assert await close_code(socket) == keyed_socket.VOID
 
 
 async def test_a_page_of_another_site_cannot_open_a_socket(seat: Seat) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from simulation.links import LinkError
 from simulation.models import Run, Seat, Turn
 from simulation.players.briefing import briefing
 from simulation.players.llm.settings import ModelSettings
+from simulation.seats import door
 from simulation.seats import links as seat_links
 from simulation.seats import verbs as seat_verbs
 from simulation.store import differences
@@ -276,6 +278,18 @@ def test_a_right_choice_says_the_scenarios_own_numbers() -> None:
     assert right["late_fee"] == "The buyer pays 4 USD more"  # 0.2 % of 200 USD on ten evenings
 
 
+def test_a_quiz_asks_nothing_whose_answer_is_nought() -> None:
+    """“0 USD” beside “Nothing” would be two right answers, of which one counts as wrong."""
+    free = {"opex": 0.0, "storage_cap_kg": 0}
+    grown = {"green_coffee_kg": {"production": {"cost": 0.0}}, "green_specialty_kg": {"production": {"cost": 0.0}}}
+    rates = {"late_fee": 0.000001, "roast_daily_cap_kg": 0}
+    scenario = scenario_from({**rates, "roles": dict.fromkeys(ROLES, free), "items": grown})
+    for role in ROLES:
+        pool = quiz.quiz(scenario, f"{role}_A")
+        assert len(pool) >= 10
+        assert not [one.key for one in pool if re.search(r"\b0 (USD|kg)", one.choices[0])]
+
+
 def test_a_quiz_tells_nothing_of_what_is_hidden() -> None:
     """It says the same whatever the hidden numbers are, short of their being zero."""
     strange = {"loss": 0.123, "delay": 0.234, "demand_sigma": 9.87, "loyalty_low": 0.31, "loyalty_high": 4.56}
@@ -341,6 +355,18 @@ def test_practice_is_a_run_of_its_own_that_counts_for_nothing_and_shows_no_table
         verbs.finish_practice(ada)
     walk_to(ada, Stage.DONE)
     assert [result.run.is_practice for result in queries.results_of(study)] == [False]
+
+
+def test_practice_has_the_games_objective() -> None:
+    """Whoever is to reach a revenue must not practise net income."""
+    stand_in = {"model": "openai/gpt-5.5", "objective": {"kind": "stress", "revenue_target": 4_321.0}}
+    (ada,) = invited(small_study(practice_days=1, model_settings={"roaster_A": stand_in}), "ada")
+    practice = walk_to(ada, Stage.PRACTICE).practice_seat
+    game = walk_to(ada, Stage.GAME).seat
+    assert practice
+    assert game
+    assert "4,321 USD" in door.rules(practice)["briefing"]
+    assert door.objective_of(practice) == door.objective_of(game) == ada.study.objective_of("roaster_A")
 
 
 def test_a_full_table_starts_by_itself_with_the_studys_rules_at_its_seats() -> None:
@@ -549,6 +575,7 @@ def played_by_ada(**changes: Any) -> Participant:
     (ada,) = invited(study, "ada")
     ada = walk_to(ada, Stage.GAME)
     assert ada.seat
+    seat_verbs.take(ada.seat)
     seat_verbs.write_notes(ada.seat, "ada was here")
     runner.advance(ada.seat.run_id, seconds=5)
     letter = {"recipient": "farmer_A", "title": "Hello", "body": "Grow more."}
@@ -571,6 +598,8 @@ def test_deleting_a_participants_data_leaves_the_game_and_nothing_that_says_whos
     assert not ada.attempts.exists()
     seat = Seat.objects.get()
     assert (seat.label, seat.notes, seat.is_revoked) == ("", "", True)
+    assert (seat.taken_at, seat.last_seen_at, seat.last_active_at) == (None, None, None)
+    assert not seat.spells.exists(), "where a person's minutes went is as personal as their notes"
     assert list(Run.objects.values_list("pk", "is_practice")) == [(run_id, False)]
     assert Turn.objects.filter(tool="send_message", rationale="because").exists()
     assert differences(Run.objects.get()) == []

@@ -255,6 +255,17 @@ def test_the_waiting_room_tells_numbers_alone(client: Client) -> None:
     assert client.post(f"{way(ada)}here/").json()["stage"] == "game"
 
 
+def test_every_page_between_consent_and_the_end_says_that_it_is_open(client: Client) -> None:
+    (ada,) = invited(small_study(**TWO, quiz_pass_mark=1, practice_days=1), "ada")
+    sign = f'data-here="{way(ada)}here/"'
+    assert sign not in client.get(way(ada)).content.decode(), "of those who have not agreed nothing is kept"
+    for stage in (Stage.BRIEFING, Stage.QUIZ, Stage.PRACTICE, Stage.WAITING):
+        ada = walk_to(ada, stage)
+        for address in (way(ada), f"{way(ada)}briefing/"):
+            page = client.get(address).content.decode()
+            assert (sign in page, "csrfmiddlewaretoken" in page) == (True, True), (stage, address)
+
+
 def test_only_a_post_is_a_sign_of_life(client: Client) -> None:
     (ada,) = invited(small_study(**TWO), "ada")
     ada = walk_to(ada, Stage.WAITING)
@@ -408,6 +419,11 @@ def test_a_preset_makes_a_study_as_it_stands(staff: Client, preset: str) -> None
         ({"model": "passive"}, "model", "is a script"),
         ({"others_farmer": "model"}, "model", "Name the model"),
         ({"absence": "model"}, "model", "Name the model"),
+        ({"exceptions": "farmer_B = model"}, "model", "Name the model"),
+        ({"exceptions": "farmer_Z = passive"}, "exceptions", "there is no firm farmer_Z"),
+        ({"exceptions": "farmer_B"}, "exceptions", "farmer_B can be played by: heuristic_farmer"),
+        ({"exceptions": "farmer_B = heuristic_roaster"}, "exceptions", "farmer_B can be played by: heuristic_farmer"),
+        ({"exceptions": "roaster_A = passive"}, "exceptions", "roaster_A is named twice"),
         ({"model_settings": "temperature"}, "model_settings", "not TOML"),
         ({"others_farmer": "model", "model": "openai/gpt-5.5", "model_settings": "warmth = 1"}, "model", "unknown key"),
         ({"quiz_pass_mark": "7"}, "quiz_pass_mark", "from 0 to 6"),
@@ -438,6 +454,7 @@ def test_a_study_is_changed_in_the_form_it_was_typed_in(staff: Client) -> None:
         settings="late_fee = 0.002\nroles.roaster.opex = 41\nfirms.roaster_A.cash = 5000",
         others_farmer="model",
         others_retailer="passive",
+        exceptions="retailer_B = heuristic_retailer\nfarmer_A=passive",
         model="openai/gpt-5.5",
         model_settings="temperature = 0.5\nprices = {input = 1, output = 2.5}",
         budget="3.5",
@@ -447,6 +464,8 @@ def test_a_study_is_changed_in_the_form_it_was_typed_in(staff: Client) -> None:
     )
     staff.post("/studies/new/", values)
     study = Study.objects.get()
+    assert set(study.model_settings) == {"farmer_B"}
+    assert (study.players["farmer_A"], study.players["retailer_B"]) == ("passive", "heuristic_retailer")
     before = Study.objects.values().get()
     form: StudyForm = staff.get(f"/studies/{study.pk}/edit/").context["form"]
     sent = sent_by(form)

@@ -16,8 +16,8 @@ Stage = Participant.Stage
 
 PLAYED_FROM_A_SEAT: Final = (Stage.GAME, Stage.PRACTICE)
 OVER: Final = (Stage.DONE, Stage.DECLINED)
-READS_FOR: Final = timedelta(minutes=15)
-"""How long somebody may be at a page of text or questions before they are missed."""
+MISSED_AFTER: Final = timedelta(minutes=5)
+"""How long a page of text or questions may be closed, or give no sign of life, before its reader is missed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +55,11 @@ class Person:
             return Rank.INVITED
         if self.participant.stage == Stage.WAITING:
             return Rank.WAITS if self.is_here else Rank.LOST
-        return Rank.READS if self.now - self._last_step_at <= READS_FOR else Rank.LOST
+        return Rank.READS if self.now - self._last_step_at <= MISSED_AFTER else Rank.LOST
 
     @property
     def _last_step_at(self) -> datetime:
-        """When they were last known to be about it. Pages to be read give no sign of life between one and the next."""
+        """When they were last known to be about it: their page was open, or they went on to another."""
         signs = (self.participant.consented_at, self.last_seen_at, self.since)
         return max(sign for sign in signs if sign)
 

@@ -20,12 +20,14 @@ from dashboards.words import moment_text
 from marketplace.rows import key_of
 from simulation.models import Ask, Run, Seat, Turn
 from simulation.players.registry import REMOTE
-from simulation.seats import absence, clocks, links
+from simulation.seats import absence, clocks, links, pausing
 from simulation.studies import links as study_links
 from simulation.studies.models import Participant
 
 RUNS_AT_ONCE: Final = 100
 STANDS_STILL_AFTER: Final = timedelta(minutes=2)
+AT_WILL: Final = ("", Run.PausedBy.PERSON, Run.PausedBy.PLAYER)
+"""By whom a run is paused that needs no help."""
 RESTING: Final = {
     Run.Status.DRAFT: "the run has not started",
     Run.Status.PAUSED: "the run is paused",
@@ -142,6 +144,8 @@ class Seen:
         return "has the turn" if self.has_turn else f"the {self.seat.driver} decides"
 
     def _resting(self) -> str:
+        if pausing.is_paused(self.seat):
+            return "has paused their game"
         if self.run.status == Run.Status.PAUSED and self.turn:
             return "the run is paused in their turn"
         return RESTING[Run.Status(self.run.status)]
@@ -186,7 +190,7 @@ class Seen:
         """What is wrong with the run, so that nobody at its table can go on."""
         if self.run.status == Run.Status.FAILED:
             return "run failed"
-        if self.run.status == Run.Status.PAUSED and self.run.paused_by not in ("", Run.PausedBy.PERSON):
+        if self.run.status == Run.Status.PAUSED and self.run.paused_by not in AT_WILL:
             return f"paused by its {self.run.paused_by}"
         is_due = self.run.not_before is None or self.run.not_before < self.now
         nobody = self.is_moving and self.turn is None and not self.waits_for

@@ -25,13 +25,13 @@ GROUPS: Final = ("Trade", "Make", "Money", "Mail", "Look", "Wait")
 """On keys 1 to 6, in this order."""
 
 WAYS: Final[dict[str, Way]] = {
-    "make_offer": Way("Trade", "o", "Make an offer", "Offer {offered_price} for {qty} kg of {listing_id}"),
+    "make_offer": Way("Trade", "o", "Make an offer", "Offer {offered_price} USD/kg for {qty} kg of {listing_id}"),
     "accept_offer": Way("Trade", "a", "Accept an offer", "Accept {offer_id}"),
-    "post_listing": Way("Trade", "l", "List goods for sale", "List {qty} kg {item_id} at {asking_price}"),
+    "post_listing": Way("Trade", "l", "List goods for sale", "List {qty} kg {item_id} at {asking_price} USD/kg"),
     "withdraw_offer": Way("Trade", "x", "Withdraw an offer", "Withdraw {offer_id}"),
     "roast": Way("Make", "g", "Roast", "Roast {qty_kg} kg {green_item_id}"),
     "produce_item": Way("Make", "g", "Grow", "Grow {quantity} kg {item_id}"),
-    "set_retail_price": Way("Make", "s", "Set a shelf price", "Price {item_id} at {price_per_unit}"),
+    "set_retail_price": Way("Make", "s", "Set a shelf price", "Price {item_id} at {price_per_unit} USD/kg"),
     "pay_invoice": Way("Money", "p", "Pay an invoice", "Pay {invoice_id}"),
     "return_shipment": Way("Money", "b", "Send goods back", "Send back {quantity_kg} kg of {invoice_id}"),
     "send_message": Way("Mail", "m", "Write a message", "Write to {recipient}"),

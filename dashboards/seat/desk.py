@@ -15,7 +15,7 @@ from dashboards.seat.catalogue import deed_text, way_of
 from dashboards.seat.known import SETTLING, known_rows
 from simulation.engine.decision import WAIT
 from simulation.models import Seat
-from simulation.seats import door
+from simulation.seats import door, pausing
 
 SOON_DAYS = 7
 
@@ -67,7 +67,15 @@ def page_state(seat: Seat) -> Told:
     panels = door.panels_text(seat)
     state["panels_mark"] = hashlib.sha256(panels.encode()).hexdigest()[:12] if panels else ""
     state["moment"] = moment_of(state["time"])
+    state["pause"] = pause_of(seat)
     return state
+
+
+def pause_of(seat: Seat) -> str:
+    """Whether the person's own pause is `on`, is to be had as an `offer`, or is nothing for this seat."""
+    if pausing.is_paused(seat):
+        return "on"
+    return "offer" if seat.run.is_moving and pausing.may_pause(seat) else ""
 
 
 def stamped(state: Told) -> Told:

@@ -107,7 +107,7 @@ def comparison_of(seat: Seat, comparison: Comparison) -> Told:
             (name, kind, words.usd_text(amount), "" if kind == "own" else difference_text(rows[0][2] - amount))
             for name, kind, amount in rows
         ],
-        "chart": chart_of(series) if own else None,
+        "chart": chart_of(series) if len(own) > 1 else None,
         "replaced": comparison.replaced,
         "last_day": last_day,
         "is_whole": last_day == seat.run.days - 1,
@@ -139,7 +139,7 @@ def chart_of(series: list[tuple[str, str, list[tuple[int, float]]]]) -> Chart:
     def down(amount: float) -> float:
         return round(TOP + (HEIGHT - TOP - BOTTOM) * (high - amount) / (high - low), 1)
 
-    ends = spread([down(points[-1][1]) if points else 0.0 for _, _, points in series])
+    ends = spread([down(points[-1][1]) if points else 0.0 for _, _, points in series], lowest=HEIGHT - BOTTOM)
     lines = [
         Line(
             name,
@@ -177,10 +177,13 @@ def round_marks(low: float, high: float) -> list[float]:
     return [size * place for place in range(first, max(last, first + 1) + 1)]
 
 
-def spread(heights: list[float], apart: float = 15.0) -> list[float]:
-    """The same heights, moved so far that labels at them do not overlap."""
+def spread(heights: list[float], *, lowest: float, apart: float = 15.0) -> list[float]:
+    """The same heights, moved so far that labels at them do not overlap, and none lies below the lowest."""
     order = sorted(range(len(heights)), key=lambda place: heights[place])
     placed = list(heights)
     for before, after in pairwise(order):
         placed[after] = max(placed[after], placed[before] + apart)
+    placed[order[-1]] = min(placed[order[-1]], lowest)
+    for before, after in reversed(list(pairwise(order))):
+        placed[before] = min(placed[before], placed[after] - apart)
     return placed

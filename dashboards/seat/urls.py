@@ -17,6 +17,7 @@ urlpatterns: list[URLPattern] = [
     path("<str:token>/queue/<slug:change>/", views.queue, name="queue"),
     path("<str:token>/notes/", views.notes, name="notes"),
     path("<str:token>/beat/", views.beat, name="beat"),
+    path("<str:token>/pause/", views.pause, name="pause"),
     path("<str:token>/back/", views.back, name="back"),
     path("<str:token>/comparison/", views.comparison, name="comparison"),
 ]

@@ -15,11 +15,12 @@ from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from dashboards.seat import desk, ending
 from dashboards.seat.access import firm_title, with_seat
+from dashboards.seat.away import away_text
 from dashboards.seat.forms import ARGUMENT, Filled, read_form
 from dashboards.seat.rules import rules_of
 from simulation.engine.decision import Decision
 from simulation.models import Seat
-from simulation.seats import clocks, door, verbs
+from simulation.seats import clocks, door, pausing, verbs
 from simulation.seats import comparison as compare
 
 LONGEST_NUMBER = 9
@@ -34,7 +35,8 @@ def seat_page(request: HttpRequest, seat: Seat, token: str) -> HttpResponse:
     if door.is_over(seat):
         return render(request, "seat/ending.html", {**context, **ending.ending_of(seat)})
     if seat.taken_at is None:
-        return render(request, "seat/welcome.html", {**context, "state": door.state(seat)})
+        away = away_text(seat.absence, seat.absence_minutes)
+        return render(request, "seat/welcome.html", {**context, "state": door.state(seat), "away": away})
     on_desk = desk.desk_of(seat)
     more = {"rules": rules_of(seat), "notes": seat.notes, "start": _told(on_desk)}
     return render(request, "seat/console.html", {**context, **on_desk, **more})
@@ -171,6 +173,18 @@ def beat(request: HttpRequest, seat: Seat, token: str) -> HttpResponse:
 def give_sign(seat: Seat, *, is_active: bool) -> None:
     """Tells the clocks that the page is there, and whether its person did something since the last sign."""
     clocks.beat(seat, timezone.now(), is_active=is_active)
+
+
+@require_POST
+@with_seat
+def pause(request: HttpRequest, seat: Seat, token: str) -> HttpResponse:
+    """The person stops their own clock, with `is_on`, or lets it go on; where that is not theirs to do, it says why."""
+    try:
+        (pausing.pause if request.POST.get("is_on") == "true" else pausing.go_on)(seat)
+    except verbs.SeatError as error:
+        return JsonResponse({"error": str(error)})
+    seat.run.refresh_from_db()
+    return JsonResponse({"state": desk.stamped(desk.page_state(seat))})
 
 
 @require_POST

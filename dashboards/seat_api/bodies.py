@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any, Final, NoReturn
 
 from django.http import HttpRequest
@@ -42,7 +43,9 @@ def _bytes_of(request: HttpRequest) -> bytes:
 
 def _object_in(body: bytes) -> dict[str, Any]:
     try:
-        values = json.loads(body.decode("utf-8"), parse_constant=_no_number)
+        values = json.loads(
+            body.decode("utf-8"), parse_constant=_finite, parse_float=_finite, object_pairs_hook=_named_once
+        )
     except UnicodeDecodeError:
         _refuse("it is not UTF-8")
     except RecursionError:
@@ -54,8 +57,20 @@ def _object_in(body: bytes) -> dict[str, Any]:
     return values
 
 
-def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
+def _finite(text: str) -> float:
+    """A number that JSON can hold again: neither NaN nor infinite, as 1e400 would be."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text[:40]} is no number of JSON")
+    return number
+
+
+def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose keys all differ: of two values for one name nobody can say which is meant."""
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        raise ValueError("a key stands twice in one object")
+    return values
 
 
 def _refuse(what: str) -> NoReturn:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from statistics import mode
 from typing import Any, Final, NamedTuple
 
 from django import forms
@@ -93,6 +94,13 @@ class StudyForm(forms.Form):
         label="Firms that persons play",
         help_text="In the order in which places are given, as roaster_A, roaster_B.",
         widget=forms.TextInput({"autocomplete": "off", "spellcheck": "false"}),
+    )
+    exceptions = forms.CharField(
+        required=False,
+        max_length=20_000,
+        label="Single firms otherwise",
+        help_text="One a line, as farmer_B = passive. The word model means the language model below.",
+        widget=area(3, "farmer_B = passive", is_code=True),
     )
     model = forms.CharField(
         required=False,
@@ -207,6 +215,24 @@ class StudyForm(forms.Form):
         """The firms by name."""
         return [part for part in re.split(r"[\s,;]+", self.cleaned_data["persons"]) if part]
 
+    def clean_exceptions(self) -> dict[str, str]:
+        """Firm → player, refused with every line that names none."""
+        roles = dict(firm_names(self.scenario)) if self.scenario else {}
+        players: dict[str, str] = {}
+        problems = []
+        for line in filter(None, map(str.strip, self.cleaned_data["exceptions"].splitlines())):
+            firm, _, kind = (part.strip() for part in line.partition("="))
+            if firm not in roles:
+                problems.append(f"{line[:60]}: there is no firm {firm[:40]}; write it as farmer_B = passive.")
+            elif firm in players or firm in self.cleaned_data.get("persons", ()):
+                problems.append(f"{firm} is named twice, here or among the firms that persons play.")
+            elif kind not in (kinds := (*kinds_for(roles[firm]), MODEL)):
+                problems.append(f"{firm} can be played by: {', '.join(kinds)}.")
+            players[firm] = kind
+        if problems and self.scenario:
+            raise ValidationError(problems)
+        return players
+
     def clean_model(self) -> dict[str, Any]:
         """What the name of a model stands for, as settings."""
         name = self.cleaned_data["model"].strip()
@@ -250,7 +276,8 @@ class StudyForm(forms.Form):
         return cleaned
 
     def _wants_model(self, cleaned: Mapping[str, Any]) -> bool:
-        return cleaned["absence"] == Seat.Absence.MODEL or MODEL in (cleaned[f"others_{role}"] for role in ROLES)
+        kinds = [*(cleaned[f"others_{role}"] for role in ROLES), *cleaned["exceptions"].values()]
+        return cleaned["absence"] == Seat.Absence.MODEL or MODEL in kinds
 
     def _complain(self, error: PlanError) -> None:
         """Puts each problem at the field where it was typed."""
@@ -280,7 +307,7 @@ class StudyForm(forms.Form):
         settings = {**cleaned["model"], **cleaned["model_settings"]}
         players, models = {}, {}
         for firm, role in firm_names(self.scenario):
-            kind = cleaned[f"others_{role}"]
+            kind = cleaned["exceptions"].get(firm) or cleaned[f"others_{role}"]
             is_person = firm in cleaned["persons"]
             if cleaned["absence"] == Seat.Absence.MODEL if is_person else kind == MODEL:
                 models[firm] = settings
@@ -335,7 +362,7 @@ def typed(plan: Plan) -> dict[str, Any]:
     return {
         **values,
         **SCRIPTS,
-        **_others(plan),
+        **others_typed(plan),
         "days": plan.scenario.days,
         "settings": "\n".join(changed_settings(plan.scenario)),
         "persons": ", ".join(plan.persons),
@@ -348,14 +375,18 @@ def typed(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _others(plan: Plan) -> dict[str, str]:
-    kinds = {}
+def others_typed(plan: Plan) -> dict[str, str]:
+    """The players of a plan: of each role the most frequent one, and the firms that have another."""
+    kinds: dict[str, dict[str, str]] = {}
     for firm, role in firm_names(plan.scenario):
         if firm not in plan.persons:
-            kinds[f"others_{role}"] = (
-                MODEL if firm in plan.model_settings else plan.players.get(firm, kinds_for(role)[0])
-            )
-    return kinds
+            kind = MODEL if firm in plan.model_settings else plan.players.get(firm, kinds_for(role)[0])
+            kinds.setdefault(role, {})[firm] = kind
+    usual = {role: mode(firms.values()) for role, firms in kinds.items()}
+    exceptions = [
+        f"{firm} = {kind}" for role, firms in kinds.items() for firm, kind in firms.items() if kind != usual[role]
+    ]
+    return {**{f"others_{role}": kind for role, kind in usual.items()}, "exceptions": "\n".join(exceptions)}
 
 
 def changed_settings(scenario: Scenario) -> list[str]:

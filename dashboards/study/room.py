@@ -1,4 +1,4 @@
-"""The waiting room: how many are there, and the sign of life by which its page hears that the game begins."""
+"""The waiting room: how many are there, and the sign of life of every page of a participant outside the game."""
 
 from __future__ import annotations
 
@@ -18,8 +18,12 @@ from simulation.studies.models import Participant, Study
 @with_participant
 def here(request: HttpRequest, participant: Participant, token: str) -> HttpResponse:
     """The page is open. Answers with the stage, so that the page goes where its participant went, and the counts."""
-    participant = verbs.arrive(participant)
-    return JsonResponse({"stage": participant.stage, "room": room_of(participant)})
+    return JsonResponse(stands(verbs.arrive(participant)))
+
+
+def stands(participant: Participant) -> dict[str, Any]:
+    """The participant's stage, and their table in numbers."""
+    return {"stage": participant.stage, "room": room_of(participant)}
 
 
 def room_of(participant: Participant) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from django.urls import reverse
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_http_methods, require_safe
 
+from dashboards.seat.away import away_text
 from dashboards.seat.rules import blocks_of
 from dashboards.study.access import with_participant
 from dashboards.study.room import room_of
@@ -174,7 +175,8 @@ def welcome_context(participant: Participant, form: Form, problems: Problems) ->
 
 def welcome_of(study: Study) -> dict[str, Any]:
     """The consent text, and what taking part is made of."""
-    return {"consent_blocks": blocks_of(study.consent), "days": study.rules().days, "study": study}
+    away = away_text(study.absence, study.absence_minutes)
+    return {"consent_blocks": blocks_of(study.consent), "days": study.rules().days, "study": study, "away": away}
 
 
 def briefing_context(participant: Participant, form: Form, problems: Problems) -> dict[str, Any]:

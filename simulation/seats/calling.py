@@ -22,7 +22,7 @@ from simulation.seats.turns import asks_of
 def call_players(run: Run) -> None:
     """After commit: calls for an answer to every waiting turn of a run that moves. Safe to call at any time."""
     asks = list(asking.waiting_asks(run).select_related("firm"))
-    seats = {seat.firm_id: seat for seat in run.seats.all()} if has_seats(run) else {}
+    seats = {seat.firm_id: seat for seat in run.seats.select_related("firm")} if has_seats(run) else {}
     to_models = [ask for ask in asks if ask.firm_id not in seats or seats[ask.firm_id].driver == Seat.Driver.MODEL]
     asking.call_models(run, to_models)
     waiting = {ask.firm_id for ask in asks}

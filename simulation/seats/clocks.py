@@ -2,7 +2,8 @@
 
 The server's clock counts. While a turn is open, a person who has given no sign for a minute is idle, and one whose page
 has gone silent is disconnected; while others decide, the person waits, and no model's latency is charged to them. A
-spell's end is worked out from the last signs of life, so it does not matter when anybody looks.
+spell's end is worked out from the last signs of life, so it does not matter when anybody looks. A seat's time is over
+with its run, or with its firm's bankruptcy.
 """
 
 from __future__ import annotations
@@ -33,26 +34,32 @@ class Stretch(NamedTuple):
     is_open: bool
 
 
-def settle(seat: Seat, run: Run, now: datetime, *, has_turn: bool) -> None:
+def settle(seat: Seat, run: Run, now: datetime, *, has_turn: bool) -> datetime:
     """Brings a seat's spells up to now. `has_turn` says whether it has the turn from now on.
 
     To be called whenever that, the run's status or the signs of life change: until then the old ones are taken to
-    have held. Only seats that somebody has taken have spells.
+    have held. Only seats that somebody has taken have spells. Returns up to when they are: not now where somebody
+    who waited longer for the run's lock, or has another clock, came first and wrote down more.
     """
     if seat.taken_at is None:
-        return
+        return now
     last = seat.spells.order_by("-pk").first()
+    if last:
+        now = max(now, last.ended_at or last.began_at)
     if last and last.ended_at is None:
         _pass_time(seat, last, now)
     _enter_state(seat, run, now, has_turn)
+    return now
 
 
 def _enter_state(seat: Seat, run: Run, now: datetime, has_turn: bool) -> None:
     """Begins another spell where the seat's state is another from now on; spells are up to now."""
-    if run.is_over:
+    if run.is_over or seat.firm.bankrupt_day is not None:
         seat.spells.filter(ended_at=None).update(ended_at=now)
         return
     last = seat.spells.order_by("-pk").first()
+    if last and last.ended_at is not None and last.ended_at < now:  # the run had failed, and goes on
+        last = Spell.objects.create(seat=seat, state=State.PAUSED, day=last.day, began_at=last.ended_at, ended_at=now)
     is_new_turn = last is None or last.ended_at is not None or last.state not in OWN_TURN
     state = _state_now(seat, run, now, has_turn, now if is_new_turn else _began_active(last))
     if last is None or last.ended_at is not None or last.state != state:
@@ -62,7 +69,7 @@ def _enter_state(seat: Seat, run: Run, now: datetime, has_turn: bool) -> None:
 
 def settle_run(run: Run, now: datetime) -> None:
     """Settles every seat of a run whose status has changed; a turn that was open stays so."""
-    for seat in run.seats.select_related("run"):
+    for seat in run.seats.select_related("run", "firm"):
         settle(seat, run, now, has_turn=_has_turn(seat))
 
 
@@ -72,7 +79,7 @@ def beat(seat: Seat, now: datetime, *, is_active: bool) -> None:
         run = Run.objects.select_for_update().get(pk=seat.run_id)
         seat.refresh_from_db(fields=["taken_at", "driver", "last_seen_at", "last_active_at"])
         has_turn = _has_turn(seat)
-        settle(seat, run, now, has_turn=has_turn)
+        now = settle(seat, run, now, has_turn=has_turn)
         seat.last_seen_at = now
         seat.last_active_at = now if is_active else seat.last_active_at
         seat.save(update_fields=["last_seen_at", "last_active_at"])

@@ -41,6 +41,7 @@ HISTORY_PAGE = 60
 PAUSE_REASONS = {
     Run.PausedBy.PERSON: "The researcher has paused the run. Your turn waits; nothing is lost.",
     Run.PausedBy.BUDGET: "The run rests until the researcher lets it go on. Nothing is lost.",
+    Run.PausedBy.PLAYER: "You have paused the game. Your time stands still until you go on; nothing is lost.",
     Run.PausedBy.PROVIDER: "Another player cannot answer just now. The run goes on when it can; nothing is lost.",
 }
 REASONS = {

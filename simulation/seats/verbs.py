@@ -81,7 +81,8 @@ def answer(seat: Seat, number: int, decision: Decision, *, by: str = "") -> Rece
                 return Receipt(number, is_repeat=True)
             raise AlreadyDecided(f"Turn {number} is decided already, with {ask.tool or 'no call'}; {_where(seat)}.")
         if not run.is_moving:
-            raise SeatError(f"The run is {run.get_status_display().lower()}; your turn waits, and nothing was sent.")
+            waits = "" if run.status == Run.Status.STOPPED else "your turn waits, and "
+            raise SeatError(f"The run is {run.get_status_display().lower()}; {waits}nothing was sent.")
         _check_who_decides(seat, decision, by)
         ask.tool, ask.arguments, ask.rationale = decision.tool, arguments, decision.rationale
         ask.decided_by, ask.answered_at = by, now
@@ -196,12 +197,20 @@ def hand_over(seat: Seat, driver: str) -> None:
         raise SeatError(f"A seat can be handed over to a script or a model, not to {driver!r}.")
     if driver == Seat.Driver.MODEL and seat.firm.name not in seat.run.model_settings:
         raise SeatError(f"No language model is named to stand in for {seat.firm.name}; hand it over to the script.")
-    _change(seat, driver=driver, driver_since=timezone.now())
+    _let_play(seat, driver)
 
 
 def hand_back(seat: Seat) -> None:
-    """Gives the seat back to whoever holds its link."""
-    _change(seat, driver=Seat.Driver.OWNER, driver_since=timezone.now())
+    """Gives the seat back to whoever holds its link: at once, a model that is thinking comes too late."""
+    _let_play(seat, Seat.Driver.OWNER)
+
+
+def _let_play(seat: Seat, driver: str) -> None:
+    with transaction.atomic():
+        _lock(seat)
+        if driver != seat.driver:
+            asks_of(seat.firm_id).filter(answered_at__isnull=True).update(lease_owner="", lease_until=None)
+        _change(seat, driver=driver, driver_since=timezone.now())
 
 
 def may_take_back(seat: Seat) -> bool:
@@ -211,6 +220,8 @@ def may_take_back(seat: Seat) -> bool:
 
 def take_back(seat: Seat) -> None:
     """The person is back and plays on. Raises SeatError where the researcher handed the seat over."""
+    if seat.driver == Seat.Driver.OWNER:
+        raise SeatError("Nobody stands in at this seat; whoever holds its link plays.")
     if not may_take_back(seat):
         raise SeatError("The researcher has handed this seat over; only the researcher can hand it back.")
     hand_back(seat)

@@ -177,7 +177,7 @@ STATE_WORDS: Final = {
     State.ACTIVE: "a turn was open and the person had done something within a minute",
     State.IDLE: "a turn was open, the page was there, and nothing was done for more than a minute",
     State.WAITING: "others decided, or somebody stood in at the seat",
-    State.PAUSED: "the run was paused",
+    State.PAUSED: "the run rested: it had not begun, was paused, or had failed and was let go on",
     State.DISCONNECTED: "a turn was open and the page gave no sign of life",
 }
 
@@ -232,7 +232,8 @@ TURNS: Final[Sheet[TurnRow]] = Sheet(
 
 CLOCKS: Final[Sheet[StretchRow]] = Sheet(
     "clocks.csv",
-    "one spell of wall time at a seat in one state; they follow without gaps from when the seat was taken",
+    "one spell of wall time at a seat in one state; they follow without gaps from when the seat was taken until its "
+    "run was over or its firm bankrupt",
     rows.stretch_rows,
     (
         *WHOSE,

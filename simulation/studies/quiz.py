@@ -1,7 +1,8 @@
 """The comprehension quiz: questions made from the rules and a scenario's public numbers, as the briefing has them.
 
 Pure. Whatever RULES.md section 11 calls hidden is neither asked nor told, nor can it be read off the wrong choices:
-they are made from the right ones.
+they are made from the right ones. Nothing is asked of a number that is nought: "0 USD" beside "Nothing" would be two
+right answers.
 """
 
 from __future__ import annotations
@@ -104,8 +105,10 @@ def _waiting(subject: Subject) -> QuizQuestion:
     )
 
 
-def _storage(subject: Subject) -> QuizQuestion:
+def _storage(subject: Subject) -> QuizQuestion | None:
     cap = subject.own.storage_cap_kg
+    if not cap:
+        return None
     return _question(
         "storage",
         "How much can your firm store?",
@@ -119,13 +122,15 @@ def _storage(subject: Subject) -> QuizQuestion:
     )
 
 
-def _operating_cost(subject: Subject) -> QuizQuestion:
+def _operating_cost(subject: Subject) -> QuizQuestion | None:
     opex = subject.own.opex
+    if not opex:
+        return None
     return _question(
         "operating_cost",
         "You do nothing at all for a day. What does the day cost your firm?",
         f"{number(opex)} USD",
-        ("Nothing", f"{number(opex * 2 or 10)} USD", f"{number(opex + 100)} USD"),
+        ("Nothing", f"{number(opex * 2)} USD", f"{number(opex + 100)} USD"),
         f"The operating cost of {number(opex)} USD is charged every morning, whatever you do.",
     )
 
@@ -209,9 +214,9 @@ def _payment_terms(subject: Subject) -> QuizQuestion:
 
 def _late_fee(subject: Subject) -> QuizQuestion | None:
     rate = subject.scenario.late_fee
-    if not rate:
-        return None
     fee = round(EXAMPLE_INVOICE_USD * rate * EXAMPLE_DAYS_LATE, 2)
+    if not fee:
+        return None
     return _question(
         "late_fee",
         f"An invoice of {EXAMPLE_INVOICE_USD} USD is paid {EXAMPLE_DAYS_LATE} evenings after its due day. "
@@ -306,7 +311,7 @@ def _yield(subject: Subject) -> QuizQuestion | None:
 
 def _roasting_cap(subject: Subject) -> QuizQuestion | None:
     cap = subject.scenario.roast_daily_cap_kg
-    if subject.role != "roaster":
+    if subject.role != "roaster" or not cap:
         return None
     return _question(
         "roasting_cap",
@@ -314,7 +319,7 @@ def _roasting_cap(subject: Subject) -> QuizQuestion | None:
         f"At most {number(cap)} kg, all kinds together",
         (
             f"At most {number(cap)} kg of each kind",
-            f"At most {number(cap * 2 or 50)} kg, all kinds together",
+            f"At most {number(cap * 2)} kg, all kinds together",
             "As much as I hold and have room for",
         ),
         f"The daily cap is {number(cap)} kg of green, all kinds together.",
@@ -322,7 +327,8 @@ def _roasting_cap(subject: Subject) -> QuizQuestion | None:
 
 
 def _growing(subject: Subject) -> QuizQuestion | None:
-    grown = [(name, item.production) for name, item in subject.scenario.items.items() if item.production]
+    made = ((name, item.production) for name, item in subject.scenario.items.items())
+    grown = [(name, production) for name, production in made if production and production.cost]
     if subject.role != "farmer" or not grown:
         return None
     item, production = grown[0]

@@ -10,16 +10,17 @@ import secrets
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from itertools import count
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from django.db import transaction
 from django.utils import timezone
 
-from simulation import control
+from simulation import announce, control
 from simulation.engine.scenario import Scenario
-from simulation.models import Run, Seat
+from simulation.models import Run, Seat, Spell
 from simulation.players.registry import HUMAN
 from simulation.seats import verbs as seat_verbs
+from simulation.seats.clocks import GONE_AFTER
 from simulation.studies import quiz
 from simulation.studies.links import path_of
 from simulation.studies.models import QUESTIONS_ASKED, Participant, QuizAttempt, Study, Table
@@ -128,6 +129,7 @@ def revoke(participant: Participant) -> None:
         participant = _locked(participant)
         participant.is_revoked = True
         participant.save(update_fields=["is_revoked"])
+        announce.room(participant.study_id)
         for seat in _seats_of(participant):
             seat_verbs.revoke(seat)
 
@@ -138,6 +140,7 @@ def reissue(participant: Participant) -> None:
         participant = _locked(participant)
         participant.link_number, participant.is_revoked = participant.link_number + 1, False
         participant.save(update_fields=["link_number", "is_revoked"])
+        announce.room(participant.study_id)
         for seat in _seats_of(participant):
             seat_verbs.reissue(seat)
 
@@ -168,6 +171,7 @@ def start_table(table: Table, *, with_empty_places: bool = False) -> Run:
             participant.seat = seat
             participant.save(update_fields=["seat"])
             _enter(participant, Stage.GAME)
+        announce.room(study.pk)
         return control.start_run(run.pk)
 
 
@@ -179,6 +183,7 @@ def free_place(participant: Participant) -> None:
             raise WrongStage(f"{participant.label} is not in the waiting room.")
         participant.table = None
         participant.save(update_fields=["table"])
+        announce.room(participant.study_id)
 
 
 # A participant's way.
@@ -191,10 +196,12 @@ def arrive(participant: Participant) -> Participant:
     """
     if participant.consented_at is None or participant.stage == Stage.DONE:
         return participant
-    now = timezone.now()
-    if participant.last_seen_at is None or now - participant.last_seen_at >= SEEN_EVERY:
+    now, last = timezone.now(), participant.last_seen_at
+    if last is None or now - last >= SEEN_EVERY:
         participant.last_seen_at = now
         participant.save(update_fields=["last_seen_at"])
+    if participant.stage == Stage.WAITING and (last is None or now - last > GONE_AFTER):
+        announce.room(participant.study_id)
     if participant.stage == Stage.WAITING and participant.table_id is None:
         with transaction.atomic():
             participant = _locked(participant)
@@ -293,6 +300,7 @@ def seat_participant(participant: Participant) -> Table:
     table = waiting.order_by("number").first() or _new_table(study)
     participant.table = table
     participant.save(update_fields=["table"])
+    announce.room(study.pk)
     if study.start == Study.Start.FULL and not table.empty_firms():
         start_table(table)
         participant.refresh_from_db()
@@ -332,6 +340,14 @@ def next_step_url(seat: Seat) -> str:
 
 # Deleting what is personal.
 
+FORGOTTEN: Final[dict[str, Any]] = {
+    **dict.fromkeys(("label", "notes", "nudge", "queue_stopped"), ""),
+    "queue": [],
+    "is_revoked": True,
+    **dict.fromkeys(("taken_at", "last_seen_at", "last_active_at", "nudged_at", "extended_until")),
+}
+"""A seat without a trace of whoever had it; nobody's time is counted there any more."""
+
 
 def why_not_delete(participant: Participant) -> str:
     """What keeps a participant's data from being deleted now; empty if nothing does."""
@@ -361,8 +377,8 @@ def delete_participant_data(participant: Participant, *, with_run: bool = False)
         participant = _locked(participant)
         participant.attempts.all().delete()
         if participant.seat:
-            forgotten = {"label": "", "notes": "", "nudge": "", "queue": [], "is_revoked": True}
-            Seat.objects.filter(pk=participant.seat.pk).update(**forgotten)
+            Spell.objects.filter(seat=participant.seat).delete()
+            Seat.objects.filter(pk=participant.seat.pk).update(**FORGOTTEN)
         participant.label, participant.answers, participant.entered = f"deleted {participant.pk}", {}, {}
         participant.completion_code, participant.is_revoked = "", True
         participant.link_number += 1
@@ -371,6 +387,7 @@ def delete_participant_data(participant: Participant, *, with_run: bool = False)
             participant.table = None
         participant.deleted_at = timezone.now()
         participant.save()
+        announce.room(participant.study_id)
 
 
 def _delete_run(run_id: int) -> None:
@@ -478,7 +495,10 @@ def _new_run(study: Study, name: str, seed: int, seated: set[str]) -> Run:
 
 
 def _open_practice(participant: Participant) -> None:
-    """Starts a run of some days against scripts, on a seed that no table has: it must not show the game's luck."""
+    """Starts a run of some days against scripts, on a seed that no table has: it must not show the game's luck.
+
+    Its objective is the game's, which is that of the model that could stand in.
+    """
     study = participant.study
     seed = next(seed for seed in count(FIRST_PRACTICE_SEED) if seed not in study.seeds)
     run = control.create_run(
@@ -486,6 +506,7 @@ def _open_practice(participant: Participant) -> None:
         scenario=practice_scenario(study.rules(), study.practice_days),
         seed=seed,
         players={participant.firm: HUMAN},
+        models={firm: settings for firm, settings in plan_of(study).model_settings.items() if firm == participant.firm},
         information=study.information,
         is_practice=True,
     )

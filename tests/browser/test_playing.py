@@ -39,7 +39,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 FIRM = "roaster_A"
 SEED = 3
 LONG_MS = 20_000
-expect.set_options(timeout=LONG_MS)
 SAME_PAGE = "window.isTheSamePage = true"
 
 
@@ -194,13 +193,13 @@ def test_two_people_see_whom_they_wait_for_and_an_offer_of_one_wakes_the_other(
     retailer.press("Enter", "Control+Enter")
     retailer.sent.append(Decision("make_offer", {**bid, "message": ""}))
     roaster.until_turn(3)
-    expect(roaster.page.locator("#know .woken")).to_have_text(re.compile(r"Woken by .*offer O1 .*retailer_A"))
+    expect(roaster.page.locator("#know .woken")).to_have_text(re.compile(r"Woken: .*offer O1 .*retailer_A"))
     expect(roaster.page).to_have_title(re.compile("^● Your turn"))
     sale = roaster.go_to_row("accept_offer", offer_id="O1")
     roaster.press("Enter")
     roaster.sent.append(Decision("accept_offer", sale))
     retailer.until_turn(3)
-    expect(retailer.page.locator("#know .woken")).to_have_text(re.compile(r"Woken by .*O1"))
+    expect(retailer.page.locator("#know .woken")).to_have_text(re.compile(r"Woken: .*O1"))
     retailer.send("wait_for_next_day")
     roaster.until_turn(4)
     assert is_same_page(roaster)
@@ -363,7 +362,7 @@ def test_what_others_did_while_the_page_was_cut_off_is_on_it_afterwards(
     in_thread(lambda: answer_open_turn(run, "farmer_A", letter))
     person.page.context.set_offline(False)
     person.until_turn(2)
-    expect(person.page.locator("#know .woken")).to_have_text(re.compile("Woken by message M1 from farmer_A"))
+    expect(person.page.locator("#know .woken")).to_have_text(re.compile("Woken: message M1 from farmer_A"))
     expect(offline).to_be_hidden()
 
     person.send("wait_for_next_day")
@@ -390,11 +389,13 @@ def test_a_void_link_shuts_the_open_page_and_the_new_one_goes_on_at_the_same_mom
     person.open("view_deals")
     person.press("Control+Enter")
     assert person.posted == 1
+    person.fill("send_message", title="Beans?")
     in_thread(lambda: verbs.reissue(seat_of(run, FIRM)))
     assert person.page.request.get(person.address).status == 410
     again = Console(person.page, address_of(site, run, FIRM))
     assert again.address != person.address
     again.until_turn(2)
+    expect(again.page.locator("#send_message-title")).to_have_value("Beans?")
     again.act("view_offers")
     person.sent += again.sent
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from simulation import control
 from simulation.models import Ask, Run, Turn
@@ -32,14 +31,20 @@ window.fetch = async (...request) => {
   return answer;
 };
 """
-
-
-@pytest.fixture(autouse=True)
-def patience() -> Iterator[None]:
-    """Longer than Playwright's five seconds: a worker and a server take part in most of this."""
-    expect.set_options(timeout=MILLISECONDS)
-    yield
-    expect.set_options(timeout=5_000)
+# The pieces of the desk arrive only after a later look at the state.
+HOLD_PIECES = """
+const real = fetch;
+let goOn = () => {};
+window.fetch = async (...request) => {
+  const answer = await real(...request);
+  if (request[0].endsWith("/parts/")) await new Promise((resolve) => (goOn = resolve));
+  if (request[0].endsWith("/state/")) setTimeout(goOn, 50);
+  return answer;
+};
+"""
+NO_SOCKET = (
+    "window.WebSocket = class { constructor() { setTimeout(() => this.onclose?.({ code: 1006 })); } close() {} };"
+)
 
 
 @pytest.fixture
@@ -59,7 +64,8 @@ def sit_down(page: Page, address: str) -> None:
     page.goto(address)
     button = page.get_by_role("button", name=re.compile("Take the seat"))
     if button.count():
-        page.keyboard.press("Enter")  # the button has the focus
+        expect(button).to_be_focused()
+        page.keyboard.press("Enter")
     expect(page.locator("body[data-connected=true]")).to_be_visible(timeout=MILLISECONDS)
 
 
@@ -189,6 +195,45 @@ def test_a_double_click_is_one_action(table: Site, page: Page) -> None:
     assert turns_of(run) == [("view_deals", True)]
 
 
+def test_a_press_that_comes_too_soon_is_told_or_queued_and_what_was_typed_stays(table: Site, page: Page) -> None:
+    run = new_run("roaster_A")
+    sit_down(page, address_of(table, run))
+    held: list[Route] = []
+    page.route("**/act/", lambda route: held.append(route), times=1)
+    page.keyboard.press("i")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".head-turn")).to_contain_text("sending")
+    page.keyboard.press("Escape")
+    page.keyboard.press("l")
+    page.locator("#post_listing-qty").fill("30")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#not-taken")).to_contain_text("Listings is still being sent; nothing else was")
+    page.keyboard.press("Escape")
+    page.keyboard.press("w")
+    expect(page.locator("#sure")).to_be_hidden()
+    held.pop().continue_()
+    wait_for_turn(page, "1")
+    expect(page.locator("#post_listing-qty")).to_have_value("30")
+    assert turns_of(run) == [("view_listings", True)]
+
+    page.route("**/queue/add/", lambda route: held.append(route), times=1)
+    for key in ("t", "d", "d"):
+        page.keyboard.press("Escape")
+        page.keyboard.press(key)
+        page.keyboard.press("Control+Shift+Enter")
+    expect(page.locator("#not-taken")).to_contain_text("Deals is being added to the queue already")
+    held.pop().continue_()
+    expect(page.locator("#queue li")).to_have_count(2)
+    expect(page.locator("#queue li").first).to_contain_text("Look at your books")
+
+    page.keyboard.press("Escape")
+    page.keyboard.press(",")
+    page.keyboard.press("Enter")
+    # What one may want to change, not what is optional.
+    expect(page.locator("#make_offer-offered_price")).to_be_focused()
+    expect(page.locator("#make_offer-offered_price")).to_have_value("3.20")
+
+
 def test_a_reload_and_the_back_button_lose_nothing_that_was_typed(table: Site, page: Page) -> None:
     run = new_run("roaster_A")
     sit_down(page, address_of(table, run))
@@ -282,9 +327,14 @@ def test_queued_actions_run_one_by_one_and_stop_at_a_refusal(table: Site, page: 
     expect(page.locator("#queue li")).to_have_count(0)
 
 
-def test_what_the_researcher_does_is_seen_at_once(site: Site, page: Page) -> None:
+def test_ones_own_pause_and_what_the_researcher_does_are_seen_at_once(site: Site, page: Page) -> None:
     run = new_run("roaster_A")
     sit_down(page, address_of(site, run))
+    page.locator("#pause").click()
+    expect(page.locator("#own-pause")).to_contain_text("You have paused the game.")
+    expect(page.locator("#do-column")).to_be_hidden()
+    page.keyboard.press("Enter")  # the button that lets it go on has the focus
+    expect(page.locator("#do-column")).to_be_visible()
     in_thread(lambda: verbs.nudge(seat_of(run, "roaster_A"), "The others wait for you."))
     expect(page.locator("#nudge")).to_contain_text("The others wait for you.")
     page.get_by_role("button", name="Got it").click()
@@ -305,11 +355,10 @@ def test_what_the_researcher_does_is_seen_at_once(site: Site, page: Page) -> Non
 
 def test_without_a_socket_the_page_looks_by_itself_and_says_so(table: Site, page: Page) -> None:
     run = new_run("roaster_A")
-    page.add_init_script(
-        "window.WebSocket = class { constructor() { setTimeout(() => this.onclose?.({ code: 1006 })); } close() {} };"
-    )
+    page.add_init_script(NO_SOCKET)
+    page.add_init_script(f"{{ {HOLD_PIECES} }}")  # a slow server
     page.goto(address_of(table, run))
-    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Take the seat").click()
     expect(page.locator("#offline")).to_contain_text("Meanwhile the page looks by itself", timeout=MILLISECONDS)
     page.keyboard.press("i")
     press(page, "Control+Enter")

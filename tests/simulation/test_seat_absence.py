@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -12,7 +13,7 @@ from django.utils import timezone
 
 from simulation import asking, control
 from simulation.engine.decision import WAIT, Decision
-from simulation.models import Ask, ChatMessage, Run, Seat, Turn
+from simulation.models import Ask, Call, ChatMessage, Run, Seat, Turn
 from simulation.players.llm.settings import ModelSettings
 from simulation.seats import absence, calling, verbs
 from simulation.store import differences
@@ -216,9 +217,9 @@ def server() -> Iterator[RunningServer]:
         yield running
 
 
-def with_model(server: RunningServer, days: int = 2) -> Run:
+def with_model(server: RunningServer, days: int = 2, **more: Any) -> Run:
     """A run with a person at roaster_A, for whom a model can stand in."""
-    model = ModelSettings(model="openai/policy-heuristic_roaster", base_url=server.api_base)
+    model = ModelSettings(model="openai/policy-heuristic_roaster", base_url=server.api_base, **more)
     return seated_run("roaster_A", days=days, models={"roaster_A": model})
 
 
@@ -280,3 +281,40 @@ def test_a_persons_turn_is_never_put_to_the_model_that_could_stand_in(
     assert called == []
     verbs.hand_over(seat_of(run, "roaster_A"), Seat.Driver.MODEL)
     assert called == [Ask.objects.get(run=run).pk]
+
+
+@pytest.mark.parametrize("moment", ["before it is asked", "between reading and claiming", "while it thinks"])
+def test_a_model_decides_nothing_any_more_once_the_seat_is_handed_back(server: RunningServer, moment: str) -> None:
+    """Whoever is back and looks at the open turn must not have it taken away, nor be marked as played by a model."""
+    run = with_model(server, prices={"input": 1, "output": 1})
+    seat = seat_of(run, "roaster_A")
+    verbs.hand_over(seat, Seat.Driver.MODEL)
+    keys = [ask.pk for ask in asking.waiting_asks(run)]
+    if moment == "before it is asked":
+        verbs.hand_back(seat)
+        assert asking.asks_of(keys) == []
+    exchanges = asking.exchanges_of(asking.asks_of(keys))
+    if moment == "between reading and claiming":
+        verbs.hand_back(seat)
+        assert asking.claim(exchanges) == []
+    if moment == "while it thinks":
+        [exchange] = asking.claim(exchanges)
+        thinking = asking.send(exchange)
+        verbs.hand_back(seat)
+        assert not asking.receive(exchange, thinking)
+        assert Call.objects.get(run=run).outcome == "unused"
+    answer_open_turn(run, "roaster_A", LOOK)
+    assert decided_by(run) == ["human"]
+    costs = [call.cost_micros for call in Call.objects.filter(run=run)]
+    assert asking.spent_micros(run) == sum(cost or 0 for cost in costs), "no call is under way any more"
+
+
+def test_the_cost_of_a_call_that_came_too_late_counts_once(server: RunningServer) -> None:
+    run = with_model(server, prices={"input": 1, "output": 1})
+    verbs.hand_over(seat_of(run, "roaster_A"), Seat.Driver.MODEL)
+    [exchange] = asking.claim(asking.exchanges_of(list(asking.waiting_asks(run).select_related("run", "firm"))))
+    thinking = asking.send(exchange)
+    verbs.hand_back(seat_of(run, "roaster_A"))
+    verbs.answer(seat_of(run, "roaster_A"), 1, LOOK)
+    assert not asking.receive(exchange, thinking)
+    assert asking.spent_micros(run) == Call.objects.get(run=run).cost_micros

@@ -9,12 +9,15 @@ import pytest
 
 from simulation import control, runner
 from simulation.engine.decision import WAIT
+from simulation.engine.scenario import scenario_from
 from simulation.models import Run, Seat, Spell
 from simulation.seats import clocks, verbs
 from tests.seat_play import answer_open_turn, move, play, seat_of, seated_run
 
 pytestmark = pytest.mark.django_db
 
+LASTS = {"days": 4, "evaluated": ""}
+"""A run that no bankruptcy ends."""
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
 
@@ -189,6 +192,41 @@ def test_a_run_that_fails_or_is_cancelled_ends_everybodys_time(monkeypatch: pyte
     monkeypatch.setattr(runner, "shelf", runner.Shelf())
     assert move(failed).status == Run.Status.FAILED
     assert not Spell.objects.filter(ended_at=None).exists()
+
+
+def test_the_time_in_which_a_run_had_failed_is_a_pause_once_it_goes_on() -> None:
+    seat = seat_of(seated_run("roaster_A"), "roaster_A")
+    verbs.take(seat)
+    Run.objects.filter(pk=seat.run_id).update(lease_owner="a worker")
+    runner.fail_run(seat.run_id, "a worker", "it broke")
+    control.resume_run(seat.run_id)
+    assert [state for state, *_ in spells(seat)] == ["active", "paused", "active"]
+    assert is_gapless(seat)
+
+
+def test_whoever_comes_late_to_the_lock_turns_no_clock_back() -> None:
+    """An answer is stored at 30 by a process that had to wait for a beat of 33, and the run is paused at 31."""
+    seat = taken()
+    clocks.beat(seat, at(33), is_active=True)
+    clocks.settle(seat, seat.run, at(30), has_turn=False)
+    clocks.beat(seat, at(32), is_active=True)
+    seat.run.status = Run.Status.PAUSED
+    clocks.settle(seat, seat.run, at(31), has_turn=False)
+    assert all(ended is None or ended >= began for _, began, ended in spells(seat))
+    assert is_gapless(seat)
+    assert sum(clocks.seconds_by_state(seat, at(40)).values()) == 40
+
+
+def test_a_bankrupt_firm_s_person_waits_for_nobody() -> None:
+    """The run goes on without them, for hours maybe."""
+    run = seated_run("roaster_A", "farmer_A", scenario=scenario_from({"firms": {"roaster_A": {"cash": 30.0}}, **LASTS}))
+    seat = seat_of(run, "roaster_A")
+    verbs.take(seat)
+    play(run, lambda seat, turn: WAIT, turns=2)
+    assert (run.status, seat_of(run, "roaster_A").firm.bankrupt_day) == (Run.Status.RUNNING, 1)
+    assert not seat.spells.filter(ended_at=None).exists()
+    clocks.beat(seat_of(run, "roaster_A"), seat.run.status_since + timedelta(hours=1), is_active=True)
+    assert not seat.spells.filter(ended_at=None).exists()
 
 
 def test_a_spell_says_on_which_day_of_the_run_it_began() -> None:

@@ -19,6 +19,7 @@ const LOOK_MS = 3_000;
 const IMPATIENT_MS = [700, 1_500, 3_000, 6_000];
 const AT_ONCE_MS = 1_500;
 const BETWEEN_MS = 400;
+const TOLD_MS = 6_000;
 const WAIT = "wait_for_next_day";
 
 const json = (id) => JSON.parse(document.getElementById(id).textContent);
@@ -29,8 +30,9 @@ const title = document.querySelector("h1").textContent.replace("You run ", "");
 
 const header = new Header(title);
 const sound = new Sound();
-let isSending = false;
-let isQueueing = false;
+let underWay = null; // the action that is being sent
+let queueing = null; // the action that is being added to the queue, the newest of several
+let queued = Promise.resolve();
 let isConnected = false;
 let isGone = false;
 let heardAt = new Date();
@@ -45,7 +47,10 @@ const forms = new Forms(rules, () => ({ ...desk, recipes: rules.recipes, time: d
 // What the server says
 
 function take(told) {
-  if (told.state.now < stamp) return; // an answer that was overtaken
+  if (told.state.now < stamp) {
+    if (differs(told.state, desk.state)) return; // what has overtaken it brings its own pieces
+    told = { ...told, state: desk.state };
+  }
   stamp = told.state.now ?? stamp;
   const before = desk.state;
   Object.assign(desk, told);
@@ -75,15 +80,26 @@ function tellTurn() {
   if (turn === toldTurn) return;
   toldTurn = turn;
   if (!turn) return say(header.turnText());
+  if (find("content").dataset.tab !== "did") tabOf("did").dataset.news = "";
   const newest = document.querySelector("#did .call");
   const result = newest ? newest.innerText.replace(/[↻✎\s]+/g, " ").slice(0, 240) : "";
-  const woken = desk.woken_by.length ? `Woken by ${desk.woken_by.join(", ")}. ` : "";
+  const woken = desk.woken_by.length ? `Woken: ${desk.woken_by.join("; ")}. ` : "";
   say(`${woken}Your turn: Day ${time.day} ${time.clock}, ${time.calls_left_today} slots left. ${result}`);
   if (desk.woken_by.length && (document.hidden || Date.now() - sentAt > AT_ONCE_MS)) sound.beep();
 }
 
 function say(text) {
   setText(find("live"), text);
+}
+
+// A press that cannot be taken now: says why, to eyes as well. What was typed stays where it is.
+let toldTimer = 0;
+function tellNotTaken(text) {
+  const place = find("not-taken");
+  setText(place, text);
+  place.hidden = false;
+  clearTimeout(toldTimer);
+  toldTimer = setTimeout(() => (place.hidden = true), TOLD_MS);
 }
 
 // Fetches the pieces; whoever asks while they are on their way gets them once more afterwards.
@@ -132,8 +148,17 @@ function isMyTurn() {
 }
 
 function mayAct() {
-  return isMyTurn() && !isSending && !isGone;
+  return isMyTurn() && !underWay && !isGone;
 }
+
+// Why nothing is sent just now; empty if something may be.
+function whyNot() {
+  if (underWay) return `${titleOf(underWay)} is still being sent; nothing else was. What you typed stays.`;
+  if (!isMyTurn()) return `Not sent: ${header.turnWords()}. What you typed stays; you can queue it.`;
+  return "";
+}
+
+const titleOf = ({ tool }) => rules.tools[tool]?.title ?? tool;
 
 function showButtons() {
   const send = find("send");
@@ -147,20 +172,21 @@ const asPosted = (values) =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [`arg.${name}`, value === false ? "" : String(value ?? "")]));
 
 async function send(tool, values, rationale) {
-  if (!isMyTurn()) return say(`Not sent: ${header.turnText()}.`);
-  if (isSending || isGone) return;
+  if (isGone) return;
+  if (whyNot()) return tellNotTaken(whyNot());
   await deliverAction({ turn: desk.state.turn, tool, rationale, ...asPosted(values) });
 }
 
 async function deliverAction(values) {
-  setSending(true);
+  setSending(values);
   sentAt = Date.now();
   forms.clearProblems();
+  find("not-taken").hidden = true;
   const answer = await deliver("act/", values, (attempts) =>
     header.banner("sending", `No answer yet (${attempts} ${attempts === 1 ? "try" : "tries"}). Sending the same action again; it is never done twice.`),
   );
   header.banner("sending", "");
-  setSending(false);
+  setSending(null);
   answered(answer, values);
 }
 
@@ -172,9 +198,7 @@ function answered(answer, values) {
     if (desk.state.turn === Number(values.turn)) take({ state: { ...desk.state, turn: null, status: "waiting", waiting_since: data.now, now: data.now } });
     lookSoon(Number(values.turn));
   } else if (status === 200 && data.problems) {
-    if (forms.tool !== values.tool) forms.open(values.tool);
-    forms.showProblems(data.problems);
-    say(Object.values(data.problems).join("; "));
+    showProblems(values, data.problems);
   } else if (status === 200) {
     forms.showTrouble(data.error);
     take({ state: data.state });
@@ -183,6 +207,12 @@ function answered(answer, values) {
     forms.showTrouble("The action was not taken. Load the page again; what you typed stays.");
     refuse(answer);
   }
+}
+
+function showProblems({ tool }, problems) {
+  if (forms.tool !== tool) forms.open(tool);
+  forms.showProblems(problems);
+  say(Object.values(problems).join("; "));
 }
 
 // Whoever types on while an action is under way keeps what they typed.
@@ -197,26 +227,34 @@ function lookSoon(turn) {
   for (const delay of IMPATIENT_MS) setTimeout(() => desk.state.last_turn === turn && refresh(), delay);
 }
 
-function setSending(value) {
-  isSending = header.isSending = value;
+function setSending(action) {
+  underWay = action;
+  header.isSending = Boolean(action);
   header.tick();
   showButtons();
 }
 
 const sendForm = () => forms.tool && send(forms.tool, forms.values(), forms.rationale.value);
 
-async function enqueue() {
-  if (!forms.tool || isGone || isQueueing) return;
-  isQueueing = true;
+// Actions are added one after the other, each as it stood when the key was pressed.
+function enqueue() {
+  if (!forms.tool || isGone) return;
   const values = { tool: forms.tool, rationale: forms.rationale.value, ...asPosted(forms.values()) };
+  const isSame = JSON.stringify(values) === JSON.stringify(queueing);
+  if (isSame) return tellNotTaken(`${titleOf(values)} is being added to the queue already.`);
+  queueing = values;
+  queued = queued.then(() => addToQueue(values));
+}
+
+async function addToQueue(values) {
   const answer = await post("queue/add/", values).catch(() => null);
-  isQueueing = false;
+  if (queueing === values) queueing = null;
   if (answer?.data?.state) {
     clearWhatWasSent(values);
     say("Added to the queue.");
     hearQueue(answer);
-  } else if (answer?.data?.problems) forms.showProblems(answer.data.problems);
-  else forms.showTrouble(answer?.data?.error ?? "The queue could not be reached; try again.");
+  } else if (answer?.data?.problems) showProblems(values, answer.data.problems);
+  else forms.showTrouble(`${titleOf(values)} was not queued. ${answer?.data?.error ?? "The queue could not be reached; try again."}`);
 }
 
 async function changeQueue(change, values = {}) {
@@ -246,7 +284,7 @@ function actFromRow(button) {
 }
 
 async function wait() {
-  if (!isMyTurn()) return say(`Not sent: ${header.turnText()}.`);
+  if (whyNot()) return tellNotTaken(whyNot());
   if (desk.state.wants_rationale && !forms.rationale.value.trim()) {
     forms.open(WAIT, { focus: false });
     return forms.rationale.focus();
@@ -267,7 +305,10 @@ function isSure(text) {
 function repeat() {
   if (!desk.last) return say("There is nothing to repeat yet.");
   const { tool, arguments: values, rationale } = desk.last;
-  if (!mayAct()) return forms.fill(tool, values, rationale);
+  if (!mayAct()) {
+    tellNotTaken(`Not sent: ${header.turnWords()}. It is in its form.`);
+    return forms.fill(tool, values, rationale);
+  }
   send(tool, values, forms.rationale.value || rationale);
 }
 
@@ -298,6 +339,7 @@ function goToRows(column) {
 }
 
 function showTab(name) {
+  delete tabOf(name).dataset.news;
   if (find("content").dataset.tab === name) return;
   find("content").dataset.tab = name;
   scrollTo(0, 0); // on a narrow screen, where it is another page
@@ -305,6 +347,8 @@ function showTab(name) {
     button.setAttribute("aria-pressed", String(button.dataset.tab === name));
   }
 }
+
+const tabOf = (name) => document.querySelector(`.desk-tabs [data-tab=${name}]`);
 
 // The second click of a double one sends nothing: the row that it was meant for may be gone, and another in its place.
 document.addEventListener(
@@ -326,6 +370,14 @@ document.addEventListener("click", (event) => {
   else if (tab) showTab(tab);
   else if ("close" in button.dataset) button.closest("dialog").close();
 });
+async function pause(isOn) {
+  const answer = await post("pause/", { is_on: String(isOn) }).catch(() => null);
+  if (!answer?.data?.state) return tellNotTaken(answer?.data?.error ?? "The server could not be reached; try again.");
+  take({ state: answer.data.state });
+  find(isOn ? "go-on" : "do-column").focus({ preventScroll: true });
+}
+find("pause").addEventListener("click", () => pause(true));
+find("go-on").addEventListener("click", () => pause(false));
 find("send").addEventListener("click", sendForm);
 find("enqueue").addEventListener("click", enqueue);
 

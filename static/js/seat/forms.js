@@ -81,13 +81,13 @@ export class Forms {
       const name = input.name.slice(4);
       const value = name in values && values[name] !== null ? values[name] : input.dataset.default;
       if (input.type === "checkbox") input.checked = value === true || value === "true";
-      else input.value = String(value);
+      else input.value = asTyped(input, value);
     }
     if (rationale) this.rationale.value = rationale;
     this.clearProblems();
     this.keep(tool);
     this.open(tool, { focus: false });
-    const first = this.inputs().find((input) => input.type !== "checkbox" && !input.value) ?? this.inputs()[1];
+    const first = this.inputs().find((input) => input.getAttribute("aria-required") && !input.value) ?? this.inputs()[1];
     (first ?? document.getElementById("send")).focus();
     first?.select?.();
   }
@@ -207,5 +207,9 @@ export class Forms {
     field.querySelector(".wrong").hidden = true;
   }
 }
+
+// A price as people write it: to the cent, or to the hundredth of a cent where it has one.
+const asTyped = ({ dataset }, value) =>
+  dataset.kind === "price" && typeof value === "number" ? value.toFixed(Number(value.toFixed(2)) === value ? 2 : 4) : String(value);
 
 const textOf = (input) => (input.type === "checkbox" ? (input.checked ? "true" : "") : input.value);

@@ -34,7 +34,13 @@ export class Header {
     this.showSlots(state.time);
     this.tick();
     this.showStandIn(state);
-    this.banner("status", state.status_text);
+    const isOwnPause = state.pause === "on";
+    const pause = document.getElementById("pause");
+    pause.hidden = !state.pause;
+    pause.disabled = isOwnPause;
+    this.banner("own-pause", isOwnPause ? state.status_text : "", "own-pause");
+    this.banner("status", isOwnPause ? "" : state.status_text);
+    document.getElementById("content").inert = isOwnPause; // nobody thinks off the clock
     const isNew = state.nudge && wishes.get("nudge-seen") !== state.nudged_at;
     this.banner("nudge", isNew ? `From the researcher: ${state.nudge}` : "", "nudge");
   }
@@ -56,14 +62,20 @@ export class Header {
     if (document.title !== text) document.title = text;
   }
 
+  // Whose turn it is, and how long a wait has lasted.
   turnText() {
-    const { status, waiting_for: names, waiting_since: since, driver } = this.state;
+    const { status, waiting_since: since, driver } = this.state;
+    const isWaiting = status === "waiting" && driver === "owner" && !this.isSending && since;
+    return this.turnWords() + (isWaiting ? ` · ${duration(Date.now() + this.skewMs - new Date(since))}` : "");
+  }
+
+  turnWords() {
+    const { status, waiting_for: names, driver } = this.state;
     if (this.isSending) return "sending…";
     if (driver !== "owner" && ["your_turn", "waiting"].includes(status)) return `${DRIVERS[driver].toLowerCase()} plays`;
     if (status === "your_turn") return "your turn";
     if (status !== "waiting") return STATES[status] ?? status;
-    const lasted = since ? duration(Date.now() + this.skewMs - new Date(since)) : "";
-    return names.length ? `waiting for ${listed(names)} · ${lasted}` : `the table moves on… ${lasted}`;
+    return names.length ? `waiting for ${listed(names)}` : "the table moves on…";
   }
 
   showStandIn(state) {

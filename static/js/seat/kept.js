@@ -1,6 +1,7 @@
 // What the browser keeps for this seat: drafts for as long as the tab lives, wishes for good. One that keeps nothing works.
 
 const token = location.pathname.split("/")[2];
+const seat = token.split(".")[0]; // the same behind every link to it
 
 function box(storage, prefix) {
   return {
@@ -22,7 +23,7 @@ function box(storage, prefix) {
   };
 }
 
-export const drafts = box(() => sessionStorage, `seat-${token}-`);
+export const drafts = box(() => sessionStorage, `seat-${seat}-`);
 export const wishes = box(() => localStorage, "coffeebench-seat-");
 export const base = `/seat/${token}/`;
 export const socketPath = `/ws/seat/${token}/`;

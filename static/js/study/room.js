@@ -1,15 +1,19 @@
-// The waiting room: a sign of life every three seconds, whose answer says how many are there and whether it begins.
+// The waiting room: its socket says how many are there and whether it begins. While the socket is lost, the page asks.
 
-const EVERY_MS = 3000;
+import { Socket } from "../socket.js";
+
+const BEAT_MS = 10_000;
+const LOOK_MS = 3_000;
 const room = document.getElementById("room");
 const lost = room.querySelector("[data-lost]");
 const bell = document.getElementById("bell");
 const time = room.querySelector("[data-time]");
 const csrf = document.querySelector("[name=csrfmiddlewaretoken]").value;
 let audio = null;
+let isConnected = false;
 
 const local = new Date(time.dateTime);
-time.textContent = local.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+time.textContent = local.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
 
 // Browsers let a page sound only after a click on it, so the ticked box is what opens the way.
 bell.addEventListener("change", () => {
@@ -46,7 +50,35 @@ function show(counts) {
   );
 }
 
-async function beat() {
+function hear({ stage, room: counts }) {
+  if (stage === room.dataset.stage) return show(counts);
+  document.title = "● The game begins";
+  ring();
+  setTimeout(() => location.reload(), bell.checked ? 700 : 0);
+}
+
+const socket = new Socket(() => `/ws${location.pathname}`, {
+  onMessage: (message) => message.type === "state" && hear(message.state),
+  onOpen: () => {
+    isConnected = true;
+    lost.hidden = true;
+    giveSign();
+  },
+  onLost: () => {
+    isConnected = false;
+    look();
+  },
+  onEnd: () => location.reload(), // the page says why the link opens nothing
+  final: { 4400: "", 4410: "" },
+});
+
+// It keeps the place, as well as saying that somebody is here.
+const giveSign = () => socket.send({ beat: true });
+setInterval(giveSign, BEAT_MS);
+
+// While the socket is lost.
+async function look() {
+  if (isConnected) return;
   try {
     const answer = await fetch(room.dataset.here, {
       method: "POST",
@@ -55,20 +87,12 @@ async function beat() {
     });
     if (answer.status === 404 || answer.status === 410 || answer.status === 403) return location.reload();
     if (!answer.ok) throw new Error(String(answer.status));
-    const { stage, room: counts } = await answer.json();
+    hear(await answer.json());
     lost.hidden = true;
-    if (stage !== room.dataset.stage) {
-      document.title = "● The game begins";
-      ring();
-      setTimeout(() => location.reload(), bell.checked ? 700 : 0);
-      return;
-    }
-    show(counts);
   } catch {
-    lost.hidden = false;
+    lost.hidden = isConnected;
   }
-  setTimeout(beat, EVERY_MS);
 }
+setInterval(look, LOOK_MS);
 
 show(Object.fromEntries([...room.querySelectorAll("[data-room]")].map((slot) => [slot.dataset.room, Number(slot.textContent)])));
-beat();

@@ -10,14 +10,20 @@ document.addEventListener("click", (event) => {
   copy(source.textContent.trim(), button, source);
 });
 
+const EVERY_MS = 10_000;
 const here = document.body.dataset.here;
 const csrf = document.querySelector("[name=csrfmiddlewaretoken]")?.value;
 
-function beat() {
-  fetch(here, { method: "POST", headers: { "X-CSRFToken": csrf, "X-Requested-With": "room" } }).catch(() => {});
+// Whoever has gone on in another window, or into the game, is told; what is typed here stays.
+async function beat() {
+  const headers = { "X-CSRFToken": csrf, "X-Requested-With": "room" };
+  const answer = await fetch(here, { method: "POST", headers }).catch(() => null);
+  if (!answer?.ok) return;
+  const { stage } = await answer.json();
+  document.getElementById("moved").hidden = stage === document.body.dataset.stage;
 }
 
 if (here && csrf) {
   beat();
-  setInterval(beat, 10000);
+  setInterval(beat, EVERY_MS);
 }

@@ -55,7 +55,7 @@ def standing_of(firm: Firm, run: Run, flags: Flags = NO_FLAGS) -> Standing:
         bankrupt="" if firm.bankrupt_day is None else f"Bankrupt on Day {firm.bankrupt_day}",
         bankrupt_day=firm.bankrupt_day,
         cap_kg=cap_kg,
-        alarms=alarms_text(firm, flags),
+        alarms=alarms_text(flags, firm.refused_calls),
     )
 
 

@@ -137,7 +137,7 @@ def context_of(run: Run, firms: list[Firm], firm: Firm, day: int) -> dict[str, A
         "is_open": day == run.day and not run.is_over,
         "is_to_come": day > run.day,
         "latest_day": latest_day(run, firm),
-        "alarms": alarms_text(firm, together(flags.values())),
+        "alarms": alarms_text(together(flags.values()), firm.refused_calls),
         "flagged": nearest(flags, day),
         "summarised": nearest((mark.day for mark in marks), day),
         "page": day_of(run, firm, day, marks),

@@ -56,7 +56,7 @@ class RunFilter(forms.Form):
         if wanted.get("q"):
             runs = runs.filter(named(wanted["q"]))
         if wanted.get("status"):
-            runs = runs.filter(status=wanted["status"])
+            runs = standing(runs, wanted["status"])
         return played_by(runs, wanted["player"]) if wanted.get("player") else runs
 
     def is_asking(self) -> bool:
@@ -66,6 +66,13 @@ class RunFilter(forms.Form):
     def kinds(self) -> list[str]:
         """What may be typed as a player, beside the names of models."""
         return list(KINDS)
+
+
+def standing(runs: QuerySet[Run], status: str) -> QuerySet[Run]:
+    """Runs of a status; one that waits for a player goes on running as far as its row can tell."""
+    if status == Run.Status.WAITING:
+        return runs.filter(status__in=(Run.Status.RUNNING, status)).exclude(waiting_for=[])
+    return runs.filter(status=status)
 
 
 def named(text: str) -> Q:

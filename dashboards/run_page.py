@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from dashboards.access import staff_only
@@ -21,7 +23,7 @@ from dashboards.tabs.look import Look
 from dashboards.tabs.overview_figures import figures_of
 from dashboards.tabs.parts import modules, tab_parts
 from dashboards.tabs_views import fragment_context, look_at
-from dashboards.tape import GROUPS, LINES_PER_PAGE, Filter, Line, lines_of, rows_before
+from dashboards.tape import GROUPS, LINES_PER_PAGE, PUBLIC_KINDS, Filter, Line, lines_of, rows_before, told_to
 from marketplace.rows import in_run, number_of
 from simulation.models import Event, Run
 
@@ -36,9 +38,10 @@ def run_page(request: HttpRequest, run_id: int) -> HttpResponse:
     snapshot = snapshot_of(get_object_or_404(Run, pk=run_id))
     look = look_at(snapshot.run, snapshot.firms, request.GET)
     tab = TABS.get(request.GET.get("tab", ""), next(iter(TABS.values())))
+    parts = [part._asdict() for part in tab_parts()]
     context = {
         "snapshot": snapshot,
-        "for_script": {**snapshot.for_script, "tabs": [part._asdict() for part in tab_parts()]},
+        "for_script": {**snapshot.for_script, "tabs": parts, "publicKinds": PUBLIC_KINDS},
         "state": snapshot.state,
         "groups": GROUPS,
         "buttons": BUTTONS,
@@ -51,6 +54,8 @@ def run_page(request: HttpRequest, run_id: int) -> HttpResponse:
     }
     if tab is overview.TAB:
         context["for_script"]["figures"] = overview_in(snapshot, look)
+    elif request.GET.keys() <= {"tab", "day"}:
+        context["figures_address"] = reverse("dashboards:tab_figures", args=[run_id, tab.name])
     return render(request, "dashboards/run.html", context)
 
 
@@ -68,10 +73,12 @@ def tape(request: HttpRequest, run_id: int) -> HttpResponse:
     firms = firms_of(run)
     look = look_at(run, firms, request.GET)
     before = number_in(request.GET, "before") or end_of(look)
-    firm = look.knower or firm_asked(request.GET.get("firm", ""), firms)
-    only = Filter(choice_asked(request.GET, "group", GROUPS), firm.pk if firm else 0)
+    firm = firm_asked(request.GET.get("firm", ""), firms)
+    told = told_to(look.knower, look.until) if look.knower else Q()
+    only = Filter(choice_asked(request.GET, "group", GROUPS), firm.pk if firm else 0, told)
     lines = lines_of(rows_before(run.pk, before, only), look.names)
-    return render(request, "dashboards/_tape_lines.html", tape_context(run, lines, before - 1))
+    context = {"look": look, **tape_context(run, lines, before - 1)}
+    return render(request, "dashboards/_tape_lines.html", context)
 
 
 def end_of(look: Look) -> int:

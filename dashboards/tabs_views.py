@@ -11,13 +11,16 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from dashboards.access import staff_only
+from dashboards.alarms import alarms_on
 from dashboards.asked import firm_asked, number_asked, number_in
 from dashboards.figure_rows import rows_behind
 from dashboards.figures import Figure
 from dashboards.kept_answers import KeptAnswers
 from dashboards.sheets import csv_response
 from dashboards.snapshot import firms_of
-from dashboards.tabs import TABS
+from dashboards.tabs import TABS, behaviour
+from dashboards.tabs.alarms_of_play import alarms_of
+from dashboards.tabs.behaviour_rows import Rows, firms_looked_at
 from dashboards.tabs.look import Look, Tab
 from dashboards.words import number_text, sendable
 from marketplace.models import Firm
@@ -26,7 +29,7 @@ from simulation.models import Run
 ALL_DAYS: Final = -1
 MOST_ROWS_SHOWN: Final = 1000
 
-kept_figures: Final = KeptAnswers()
+kept_answers: Final = KeptAnswers()
 
 
 @require_safe
@@ -44,8 +47,28 @@ def figures_json(request: HttpRequest, run_id: int, tab: str) -> HttpResponse:
     """A tab's figures: the days after a number, or all."""
     wanted, look = tab_asked(tab), look_of(run_id, request.GET)
     key = (wanted.name, *standing_of(look.run), request.GET.urlencode())
-    text = kept_figures.get(key, lambda: json.dumps(wanted.figures(look), separators=(",", ":")))
+    text = kept_answers.get(key, lambda: json.dumps(wanted.figures(look), separators=(",", ":")))
     return HttpResponse(text, content_type="application/json")
+
+
+@require_safe
+@staff_only
+def alarms(request: HttpRequest, run_id: int) -> HttpResponse:
+    """How many alarms the tab Behaviour has, and what the cards of a past day say, whichever tab is open.
+
+    Pages that are told of the same evening, be they hundreds, share the answer of the first.
+    """
+    look = look_of(run_id, request.GET)
+    run = look.run
+    key = ("alarms", run.pk, run.created_at, run.status, run.day, request.GET.urlencode())
+    text = kept_answers.get(key, lambda: json.dumps(alarms_at(look)))
+    return HttpResponse(text, content_type="application/json")
+
+
+def alarms_at(look: Look) -> dict[str, Any]:
+    """The number of alarms, and the words of each card where the page cannot know them: those of now it has."""
+    count = len(alarms_of(behaviour.play_of(look, Rows(look, look.until))))
+    return {"count": count, "firms": {} if look.is_live else alarms_on(look.run, firms_looked_at(look), look.until)}
 
 
 def standing_of(run: Run) -> tuple[Hashable, ...]:

@@ -7,12 +7,13 @@ wrote stays plain text in its own field; template and script put it on the page 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from django.db.models import Q, QuerySet
 
 from dashboards.words import days_text, item_text, number_text, sendable, usd_text, weekday_of
+from marketplace.models import Firm
 from marketplace.rows import key_of, number_of
 from simulation.engine.clock import clock_text
 from simulation.models import Event
@@ -113,15 +114,26 @@ class Line:
     is_action: bool
 
 
+# What every firm is told: notices are public, evenings pass for all, and a bankruptcy is told the next morning.
+PUBLIC_KINDS: Final = ("listing_posted", "day_ended", "run_ended")
+
+
+def told_to(knower: Firm, until: int) -> Q:
+    """The events that a firm was told of by the evening of a day (RULES.md section 11)."""
+    return Q(firm=knower) | Q(other=knower) | Q(kind__in=PUBLIC_KINDS) | Q(kind="bankrupt", day__lt=until)
+
+
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which lines a reader wants: a group of kinds, a firm on either side; empty for all."""
+    """Which lines a reader wants: a group of kinds, a firm on either side, what a firm was told of; empty for all."""
 
     group: str = ""
     firm_key: int = 0
+    told: Q = field(default_factory=Q)
 
     def apply(self, events: QuerySet[Event]) -> QuerySet[Event]:
         """Only the events that match."""
+        events = events.filter(self.told)
         if self.group:
             events = events.filter(kind__in=GROUPS[self.group].kinds)
         if self.firm_key:

@@ -28,6 +28,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("runs/<run_id:run_id>/", run_page.run_page, name="run"),
     path("runs/<run_id:run_id>/tape/", run_page.tape, name="tape"),
     path("runs/<run_id:run_id>/days.csv", run_page.days_csv, name="days_csv"),
+    path("runs/<run_id:run_id>/alarms.json", tabs_views.alarms, name="alarms"),
     path("runs/<run_id:run_id>/tabs/<slug:tab>/", tabs_views.fragment, name="tab"),
     path("runs/<run_id:run_id>/tabs/<slug:tab>/figures.json", tabs_views.figures_json, name="tab_figures"),
     path("runs/<run_id:run_id>/tabs/<slug:tab>/<slug:figure>.csv", tabs_views.figure_csv, name="figure_csv"),

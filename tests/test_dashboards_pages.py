@@ -234,6 +234,7 @@ def test_the_list_fetches_its_rows_alone(staff: Client) -> None:
         ("q=autumn", {"Autumn", "Autumn idle"}),
         ("q=out+of+money", {"Winter"}),
         ("status=paused", {"Winter"}),
+        ("status=waiting", {"Autumn"}),
         ("player=passive", {"Autumn idle"}),
         ("player=sonnet", {"Winter"}),
         ("q=autumn&player=passive&status=running", {"Autumn idle"}),
@@ -245,7 +246,7 @@ def test_the_list_fetches_its_rows_alone(staff: Client) -> None:
     ],
 )
 def test_the_list_is_filtered_by_name_status_and_player(staff: Client, query: str, names: set[str]) -> None:
-    make_run(name="Autumn")
+    make_run(name="Autumn", waiting_for=["roaster_A"])
     idle = make_run(name="Autumn idle")
     idle.players["roaster_A"] = "passive"
     idle.save()

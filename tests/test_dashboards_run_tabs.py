@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from typing import Any
 
 import pytest
@@ -78,7 +79,14 @@ def test_what_is_not_there_is_not_found(staff: Client, address: str) -> None:
 
 @pytest.mark.parametrize(
     "address",
-    ["tabs/overview/", "tabs/overview/figures.json", "tabs/overview/cash.csv", "tabs/overview/cash/table/", "delete/"],
+    [
+        "alarms.json",
+        "tabs/overview/",
+        "tabs/overview/figures.json",
+        "tabs/overview/cash.csv",
+        "tabs/overview/cash/table/",
+        "delete/",
+    ],
 )
 def test_strangers_see_none_of_it(client: Client, address: str) -> None:
     run = played(1)
@@ -97,6 +105,16 @@ def test_a_page_that_opens_at_a_tab_costs_at_most_twelve_queries(
     run = LittleRun().run
     with django_assert_max_num_queries(12):
         assert staff.get(f"/runs/{run.pk}/?tab={tab}").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("query", "is_early"),
+    [("tab=market", True), ("tab=market&day=1", True), ("tab=overview", False), ("tab=market&as=roaster_A", False)],
+)
+def test_a_page_has_its_charts_fetched_while_the_browser_reads_it(staff: Client, query: str, is_early: bool) -> None:
+    run = played(2)
+    early = f'<link rel="preload" as="fetch" crossorigin href="/runs/{run.pk}/tabs/market/figures.json">'
+    assert (early in staff.get(f"/runs/{run.pk}/?{query}").content.decode()) == is_early
 
 
 @pytest.mark.parametrize("tab", list(TABS))
@@ -179,6 +197,18 @@ def test_the_tape_of_a_firm_has_what_it_took_part_in(staff: Client) -> None:
     add_event(run, "deal_made", "farmer_B", "roaster_B", item="green_coffee_kg")
     page = staff.get(f"/runs/{run.pk}/tape/?as=roaster_A").content.decode()
     assert ("farmer_A" in page, "farmer_B" in page) == (True, False)
+
+
+def test_the_tape_of_a_firm_has_what_all_are_told_and_leads_to_no_turn_of_another(staff: Client) -> None:
+    run = make_run()
+    add_event(run, "listing_posted", "farmer_A", item="green_coffee_kg", listing="L1")
+    add_event(run, "listing_posted", "roaster_A", item="roasted_coffee_kg", listing="L2")
+    add_event(run, "bankrupt", "retailer_B", day=1)
+    add_event(run, "day_ended", day=2)
+    page = staff.get(f"/runs/{run.pk}/tape/?as=roaster_A&day=1").content.decode()
+    assert ("(L1)" in page, "(L2)" in page, "is bankrupt" in page) == (True, True, False)
+    assert re.findall(r"/events/(\d+)/turn/", page) == ["2"]
+    assert "is bankrupt" in staff.get(f"/runs/{run.pk}/tape/?as=roaster_A&day=2").content.decode()
 
 
 # Cards

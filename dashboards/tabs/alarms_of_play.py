@@ -80,7 +80,8 @@ class Play:
 
     def recent_acts(self, seat: Seat) -> list[Act]:
         """A firm's turns of the last days that are not waits."""
-        return [act for act in self.acts_by_firm[seat.name] if act.day >= self.first_recent_day and not act.is_wait]
+        first = self.first_recent_day
+        return [act for act in self.acts_by_firm[seat.name] if act.day >= first and not act.is_wait]
 
 
 def alarms_of(play: Play) -> list[Alarm]:

@@ -64,7 +64,7 @@ def figures(look: Look) -> dict[str, Figure]:
     run, firms = look.run, firms_looked_at(look)
     rows = Rows(look, run.days)
     seats, frame = seats_of(run, firms, run.days), frame_of(run, [firm.name for firm in firms])
-    acts, evenings = rows.acts(texts_after=run.days), rows.evenings()
+    acts, evenings = rows.acts(), rows.evenings()
     outflows, batches, trades = rows.outflows(SPOILAGE), rows.batches(), rows.trades()
     after = look.after
     drawn = (

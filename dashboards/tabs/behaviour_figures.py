@@ -6,7 +6,7 @@ cut it at the day that is looked at. Where each firm has a row of its own the ro
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -81,7 +81,6 @@ def matrix_layout(title: str, across: str, down: str) -> dict[str, Any]:
             "autorange": "reversed",
             "fixedrange": True,
             "showgrid": False,
-            "automargin": True,
         },
         "shapes": [],
     }
@@ -180,11 +179,11 @@ def in_row(trace: Trace, row: int) -> Trace:
 
 def counted(acts: Iterable[Act], wanted: Callable[[Act], bool]) -> dict[str, Counter[int]]:
     """By firm, on how many turns of each day something is so."""
-    counts: dict[str, Counter[int]] = {}
+    counts: defaultdict[str, Counter[int]] = defaultdict(Counter)
     for act in acts:
         if wanted(act):
-            counts.setdefault(act.firm, Counter())[act.day] += 1
-    return counts
+            counts[act.firm][act.day] += 1
+    return dict(counts)
 
 
 def calls_by_day(acts: Sequence[Act], frame: Frame, after: int) -> Figure:
@@ -226,7 +225,7 @@ def idle_strip(
     chart = rows_over_days(frame, "Idle days: days with nothing but waits", "")
     for row, seat in enumerate(seats, 1):
         axis = {"title": {"text": ""}, "range": [0, 1], "tickvals": [0.5], "ticktext": [label(seat.name)]}
-        chart[axis_name("yaxis", row)] |= {**axis, "showgrid": False, "automargin": True}
+        chart[axis_name("yaxis", row)] |= {**axis, "showgrid": False}
     return {"data": data, "layout": chart}
 
 

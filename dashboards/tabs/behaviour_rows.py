@@ -158,6 +158,14 @@ def opex_usd(scenario: dict[str, Any], name: str, role: str) -> float:
     return float(own if own is not None else scenario.get("roles", {}).get(role, {}).get("opex", 0))
 
 
+def texts_of(wanted: Q) -> tuple[Case, Case]:
+    """A turn's arguments and a look's answer, of the turns that are wanted: nothing of the others."""
+    return (
+        Case(When(wanted, then="arguments"), default=Value(""), output_field=TextField()),
+        Case(When(wanted & Q(tool__startswith=LOOKS), then="result"), default=Value(""), output_field=TextField()),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Rows:
     """Reads a run's rows up to an evening: those of the firms that are looked at, and the deals they can know of."""
@@ -183,15 +191,11 @@ class Rows:
         """The day of something's end, if that had come by then."""
         return None if minute is None or minute >= self.end_minute else minute // MINUTES_PER_DAY
 
-    def acts(self, texts_after: int) -> list[Act]:
+    def acts(self, texts_after: int | None = None) -> list[Act]:
         """Every turn in order; arguments and the answers of looks, which can be long, only of the days after one."""
         names = self.names()
-        recent = Q(day__gt=texts_after)
-        texts = (
-            Case(When(recent, then="arguments"), default=Value(""), output_field=TextField()),
-            Case(When(recent & Q(tool__startswith=LOOKS), then="result"), default=Value(""), output_field=TextField()),
-        )
         turns = Turn.objects.filter(**self.where, day__lte=self.until).order_by("pk")
+        texts = () if texts_after is None else texts_of(Q(day__gt=texts_after))
         rows = turns.values_list("firm_id", "day", "tool", "accepted", *texts)
         return [Act(names[firm], *rest) for firm, *rest in rows if firm in names]
 

@@ -11,6 +11,8 @@ from django.templatetags.static import static
 from dashboards.tabs import TABS
 
 MODULES: Final = (
+    "alarms",
+    "bars",
     "cards",
     "dress",
     "figure_data",
@@ -18,6 +20,7 @@ MODULES: Final = (
     "labels",
     "live_rows",
     "look",
+    "margins",
     "plot",
     "reload",
     "slots",

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from django.core.exceptions import BadRequest
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import QueryDict
 
 from dashboards.asked import choice_asked, firm_asked, number_asked, number_in
 from dashboards.tabs.look import Look
 from dashboards.tabs.pages import ROWS_PER_PAGE, Page, page_between
-from dashboards.tape import BODIES, GROUPS, EventRow, Filter, Line, line_of, rows_of, sentence
+from dashboards.tape import BODIES, GROUPS, EventRow, Filter, Line, line_of, rows_of, sentence, told_to
 from dashboards.words import sendable
 from marketplace.models import Firm
 from marketplace.rows import in_run, key_of, number_of
@@ -34,10 +34,6 @@ class Stretch(NamedTuple):
 
     found: list[tuple[EventRow, Line]]
     end: int
-
-
-# What every firm is told: notices are public, evenings pass for all, and a bankruptcy is told the next morning.
-PUBLIC_KINDS: Final = ("listing_posted", "day_ended", "run_ended")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +81,6 @@ class Search:
             if is_last:
                 return
             events = events.filter(pk__gt=rows[-1].pk) if is_upwards else events.filter(pk__lt=rows[-1].pk)
-
-
-def told_to(knower: Firm, until: int) -> Q:
-    """The events that a firm was told of by the evening of a day (RULES.md section 11)."""
-    return Q(firm=knower) | Q(other=knower) | Q(kind__in=PUBLIC_KINDS) | Q(kind="bankrupt", day__lt=until)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""How the page cuts figures at a day, adds up sums and appends what is new, reckoned by hand."""
+"""How the page cuts figures at a day, adds up sums, appends what is new and draws bars, reckoned by hand."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from tests.browser.conftest import Site
 
 pytestmark = pytest.mark.browser
 
-CALL = "async ([name, ...given]) => (await import('/static/js/run/figure_data.js'))[name](...given)"
+CALL = "async ([file, name, ...given]) => (await import(`/static/js/run/${file}.js`))[name](...given)"
 
 DEALS = {
     "type": "scatter",
@@ -29,8 +29,8 @@ HEAT = {"type": "heatmap", "z": [[0, 0], [0, 0]], "meta": {"into": "z", "columns
 
 @pytest.fixture
 def call(site: Site, visitor: Page) -> Any:
-    """Calls a function of the module in the page."""
-    return lambda name, *given: visitor.evaluate(CALL, [name, *given])
+    """Calls a function of one of the page's modules."""
+    return lambda name, *given, file="figure_data": visitor.evaluate(CALL, [file, name, *given])
 
 
 def test_every_array_of_the_points_is_cut_at_the_day(call: Any) -> None:
@@ -111,3 +111,45 @@ def test_points_are_counted_without_references(call: Any) -> None:
     reference = {"x": [0, 9], "y": [5, 5], "meta": {"reference": True}}
     assert call("pointsIn", {"data": [DEALS, reference]}) == 4
     assert call("pointsIn", {"data": []}) == 0
+
+
+BARS: dict[str, Any] = {
+    "type": "bar",
+    "x": [3, 4],
+    "width": 0.8,
+    "hovertemplate": "%{y:,d} kg",
+    "marker": {"color": "#111111"},
+}
+DAYS: dict[str, Any] = {
+    "barmode": "stack",
+    "margin": {"l": 64, "r": 24, "t": 12, "b": 40},
+    "yaxis": {"title": {"text": "kg"}},
+}
+
+
+def test_bars_on_top_of_each_other_are_one_outline_each_and_say_what_they_are(call: Any) -> None:
+    lower, upper = BARS | {"y": [5, 2]}, BARS | {"y": [1, 0]}
+    below, below_said, above, above_said = call("outlined", [lower, upper], DAYS, file="bars")
+    assert below["x"] == pytest.approx([2.6, 2.6, 3.4, 3.4, 2.6, 2.6, 3.6, 3.6, 4.4, 4.4, 3.6, 3.6])
+    assert below["y"] == [0, 5, 5, 0, 0, 0, 0, 2, 2, 0, 0, 0]
+    assert above["y"] == [0, 6, 6, 5, 5, 0]  # from the axis up to its place, around, and back; nothing is no bar
+    assert (below_said["x"][::2], below_said["y"][::2], below_said["text"][::2]) == ([3, 4], [5, 2], [5, 2])
+    assert (above_said["y"][::2], above_said["text"][::2]) == ([6, 2], [1, 0])
+    assert above_said["hovertemplate"] == "%{text:,d} kg"
+
+
+def test_bars_that_a_legend_can_take_away_stay_bars(call: Any) -> None:
+    bars = [BARS | {"y": [5, 2]}]
+    assert call("outlined", bars, DAYS | {"showlegend": True}, file="bars") == bars
+
+
+def test_large_amounts_and_long_names_get_the_room_they_take(call: Any) -> None:
+    lines = [{"type": "scatter", "y": [1_250_000_000]}]
+    matrix = [{"type": "heatmap", "x": ["farmer_A", "farmer_B"], "y": ["view market aggregate"], "z": [[1, 2]]}]
+    usual = call("writingAround", DAYS, [{"type": "scatter", "y": [120]}], 800, file="margins")
+    assert usual["margin"] == DAYS["margin"] | {"autoexpand": False}
+    assert call("writingAround", DAYS, lines, 800, file="margins")["margin"]["l"] > 100
+    wide, narrow = (call("writingAround", DAYS, matrix, width, file="margins") for width in (800, 300))
+    assert wide["margin"]["l"] == narrow["margin"]["l"] > 140
+    assert (wide["tickangle"], narrow["tickangle"]) == (0, -30)
+    assert narrow["margin"]["b"] > wide["margin"]["b"]

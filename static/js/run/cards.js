@@ -22,15 +22,16 @@ const signOf = (amount) => (Math.round(amount * 100) > 0 ? "gain" : Math.round(a
 const share = (part, whole) => (whole ? Math.min(100, (100 * part) / whole) : 0);
 
 export class Cards {
-  constructor(look, { evenings, standings, lasts }) {
-    Object.assign(this, { look, evenings, standings, lasts });
+  constructor(look, { evenings, standings, lasts, state }) {
+    Object.assign(this, { look, evenings, standings, lasts, today: state.today });
     this.cards = new Map([...document.querySelectorAll(".card")].map((card) => [card.dataset.firm, card]));
     look.addEventListener("change", ({ detail }) => (detail.day || detail.as) && this.show());
     this.show();
   }
 
-  update({ lines, evenings, standings }) {
+  update({ lines, evenings, standings, state }) {
     Object.assign(this.standings, standings);
+    if (state) this.today = state.today;
     for (const { day, firms } of evenings) {
       for (const [firm, { books }] of Object.entries(firms)) this.addEvening(firm, day, books);
     }
@@ -52,7 +53,9 @@ export class Cards {
 
   show() {
     for (const [firm, card] of this.cards) {
-      if (this.look.as && this.look.as !== firm) this.showUnknown(card);
+      const isUnknown = Boolean(this.look.as) && this.look.as !== firm;
+      card.toggleAttribute("data-unknown", isUnknown);
+      if (isUnknown) this.showUnknown(card, this.bankruptcyTold(firm));
       else if (this.look.isLive) this.showNow(card, firm);
       else this.showEvening(card, firm, this.look.day);
     }
@@ -92,12 +95,18 @@ export class Cards {
       plain_percent: share(plain, now.cap_kg),
       specialty_percent: share(specialty, now.cap_kg),
       bankrupt: isBankrupt ? now.bankrupt : "",
-      alarms: "",
+      alarms: this.pastAlarms?.day === day ? this.pastAlarms.firms[firm] : "",
     };
   }
 
-  showUnknown(card) {
-    const nothing = { net_income: UNKNOWN, cash: UNKNOWN, stock: UNKNOWN, bankrupt: "", alarms: "" };
+  // Every firm is told the next morning.
+  bankruptcyTold(firm) {
+    const { bankrupt, bankrupt_day: day } = this.standings[firm];
+    return day !== null && day < (this.look.day ?? this.today) ? bankrupt : "";
+  }
+
+  showUnknown(card, bankrupt = "") {
+    const nothing = { net_income: UNKNOWN, cash: UNKNOWN, stock: UNKNOWN, bankrupt, alarms: "" };
     this.showStanding(card, { ...nothing, sign: "even", cash_sign: "even", plain_percent: 0, specialty_percent: 0 });
     this.showDebts(card, null, null);
     this.showSpark(card, []);
@@ -131,6 +140,12 @@ export class Cards {
   showLasts(lasts) {
     this.pastLasts = { day: this.look.day, lasts };
     if (!this.look.isLive) this.show();
+  }
+
+  // What each firm had done wrong by the evening of a day.
+  showAlarms(day, firms) {
+    this.pastAlarms = { day, firms };
+    this.show();
   }
 
   showSpark(card, amounts) {

@@ -1,7 +1,9 @@
 // A figure in the theme's colours, for the size it has now.
 
+import { outlined } from "./bars.js";
 import { withValue } from "./figure_data.js";
 import { labelsOf, marginFor, rangeOf } from "./labels.js";
+import { writingAround } from "./margins.js";
 import { colours, isDark } from "./theme_colours.js";
 
 const NARROW_PX = 560;
@@ -22,41 +24,42 @@ const isLabelled = (trace) => trace.mode?.includes("lines") && trace.x?.length &
 
 // `whole` are the traces up to now and `data` those that are shown: the axes hold the whole, so that they stand still
 // while days pass. `ranges` are those that plotly.js chose for the whole, by axis.
-export function dressed({ data, layout = {} }, { whole, ranges, width, height, revision }) {
+export function dressed({ data, layout }, { whole, ranges, width, height, revision }) {
   const theme = colours();
   const isNarrow = width < NARROW_PX;
   const traces = data.map((trace) => greyed(coloured(trace), theme));
+  const { margin, tickangle, entrywidth } = writingAround(layout, whole, width);
   const result = {
     ...layout,
     title: undefined,
     width,
     height,
+    margin,
     datarevision: revision,
     uirevision: layout.uirevision ?? "same",
     paper_bgcolor: theme.panel,
     plot_bgcolor: theme.panel,
     font: { family: theme.font, color: theme.ink, size: 12, ...layout.font },
     hoverlabel: { bgcolor: theme.panel, bordercolor: theme.line, font: { color: theme.ink }, align: "left", namelength: -1, ...layout.hoverlabel },
-    legend: { font: { color: theme.ink }, ...layout.legend },
+    legend: { font: { color: theme.ink }, entrywidth, ...layout.legend },
     shapes: (layout.shapes ?? []).map((shape) => dressedShape(shape, theme)),
     annotations: (layout.annotations ?? []).map((note) => ({ ...note, font: { color: theme.soft, size: 11, ...note.font } })),
   };
-  // Measuring labels for a margin of its own costs plotly.js a second drawing, and numbers fit without.
-  const automargin = !layout.meta?.labels;
-  for (const axis of axesOf(layout)) result[axis] = dressedAxis({ automargin, ...layout[axis] }, theme, ranges?.[axis]);
+  for (const axis of axesOf(layout)) result[axis] = dressedAxis(layout[axis], theme, ranges?.[axis]);
+  result.xaxis.tickangle = tickangle;
   if (layout.meta?.axis === "days") result.xaxis.tickformat = "d";
-  if (layout.meta?.labels) addLabels(result, traces, whole, { isNarrow, theme, layout });
-  return { data: traces.map((trace) => themed(trace, theme, result.yaxis.range)), layout: result };
+  if (layout.meta?.labels) addLabels(result, traces, whole, { isNarrow, theme });
+  return { data: outlined(traces, layout).map((trace) => themed(trace, theme, result.yaxis.range)), layout: result };
 }
 
 // What is far beyond all lines does not crush them: it is only named, at the edge where it would be.
 const NEAR = 0.75;
 
-function addLabels(result, traces, whole, { isNarrow, theme, layout }) {
+function addLabels(result, traces, whole, { isNarrow, theme }) {
   const isFar = farFrom(rangeOf(whole.filter((trace) => isLabelled(trace) && !trace.meta.offScale)));
   const [lines, all] = [traces, whole].map((them) => them.filter((trace) => isLabelled(trace) && !isFar(trace)));
   const range = rangeOf(all);
-  const margin = { l: 64, r: 24, t: 12, b: 40, ...layout.margin, r: marginFor(all, isNarrow) };
+  const margin = { ...result.margin, r: marginFor(all, isNarrow) };
   const inner = result.height - margin.t - margin.b;
   Object.assign(result, { margin, annotations: [...result.annotations, ...labelsOf(lines, range, inner, { isNarrow, theme }), ...traces.filter(isFar).map(farNote(theme, isNarrow))] });
   result.yaxis = { ...result.yaxis, range };
@@ -84,7 +87,8 @@ const axesOf = (layout) => {
 
 function dressedAxis(axis = {}, theme, range) {
   const colours = { color: theme.soft, gridcolor: theme.line, zerolinecolor: theme.soft, linecolor: theme.line };
-  return { ...colours, ...axis, ...(range && !axis.range ? { range } : {}) };
+  // plotly.js would measure every number whether it lies within the chart; there is room for all.
+  return { ...colours, ticklabeloverflow: "allow", ...axis, ...(range && !axis.range ? { range } : {}) };
 }
 
 function dressedShape(shape, theme) {

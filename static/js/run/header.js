@@ -5,6 +5,7 @@ import { setText, slot } from "./slots.js";
 const STUCK_MS = 15_000;
 const ALARM_MS = 10_000;
 const MOST_NAMED = 3;
+const REFUSED = 409; // with a sentence why
 const clockOf = (date) => date.toLocaleTimeString("en-GB");
 
 export function duration(ms) {
@@ -43,7 +44,9 @@ export class Header {
     document.getElementById("cancel").addEventListener("click", () => this.dialog.showModal());
     this.dialog.querySelector("[data-close]").addEventListener("click", () => this.dialog.close());
     this.dialog.querySelector("form").addEventListener("submit", () => this.dialog.close());
-    this.element.addEventListener("htmx:responseError", (event) => this.say(event.detail.xhr.responseText));
+    this.element.addEventListener("htmx:responseError", ({ detail: { xhr } }) => {
+      this.say(xhr.status === REFUSED ? xhr.responseText : "The server could not do it.");
+    });
     this.element.addEventListener("htmx:sendError", () => this.say("The server does not answer. Nothing was changed."));
     new ResizeObserver(() => this.measure()).observe(this.element);
     this.show(state);
@@ -59,6 +62,7 @@ export class Header {
 
   show(state) {
     this.movedAt = Date.now();
+    if (this.standsStill) this.beSilent();
     this.state = state;
     const status = this.element.querySelector(".status");
     status.dataset.status = state.status;
@@ -69,13 +73,18 @@ export class Header {
     setText(slot(this.element, "trouble"), troubleText(state.waiting));
     slot(this.element, "progress").value = state.percent;
     this.showSpend(state.spend);
-    for (const control of this.element.querySelectorAll("[data-verb]")) {
-      control.hidden = !state.verbs.includes(control.dataset.verb);
-    }
+    this.showVerbs(state.verbs);
     const pace = document.getElementById("pace");
     if (document.activeElement !== pace) pace.value = String(state.pace);
     if (!state.verbs.includes("cancel")) this.dialog.close();
     this.tick();
+  }
+
+  // Whoever has just pressed Pause finds Resume under the same key.
+  showVerbs(verbs) {
+    const focused = document.activeElement;
+    for (const control of this.element.querySelectorAll("[data-verb]")) control.hidden = !verbs.includes(control.dataset.verb);
+    if (focused.closest("[data-verb]")?.hidden) this.element.querySelector(".run-verbs :is([data-verb]:not([hidden]) button, a)").focus();
   }
 
   // The moment that the page shows; in the past also where the run is meanwhile, whose place is kept in the present.
@@ -102,26 +111,34 @@ export class Header {
     const waiting = slot(this.element, "waiting");
     waiting.hidden = !waitingFor.length;
     setText(waiting, (this.state.status === "running" ? "waiting for " : "") + waitingText(waitingFor));
+    waiting.title = waiting.textContent;
     slot(this.element, "again").hidden = !again;
     setText(slot(this.element, "again"), again ? `It tries again at ${clockOf(new Date(again))}${inText(again)}.` : "");
     this.lookForWorkers();
   }
 
-  // A run that should move and does not: is there anybody to move it?
+  // A run that should move and does not: is there anybody to move it? Those who ask models do not. Said until it moves.
   async lookForWorkers() {
-    const stuck = this.state.status === "running" && Date.now() - this.movedAt > STUCK_MS + 1000 * this.state.pace;
+    const restMs = STUCK_MS + 1000 * this.state.pace;
+    const stuck = this.state.status === "running" && Date.now() - this.movedAt > restMs;
     if (!stuck || document.hidden || !this.offline.hidden) return;
     this.movedAt = Date.now();
     const answer = await fetch("/healthz").catch(() => null);
     const health = await answer?.json().catch(() => null);
-    if (health?.workers?.length === 0) this.say("No worker is alive, so the run stands still. It goes on once one is started.");
+    this.standsStill = Boolean(health?.workers?.every((name) => name.startsWith("llm@")));
+    if (this.standsStill) this.say("No worker is alive, so the run stands still. It goes on once one is started.", 2 * restMs);
   }
 
-  say(text) {
+  say(text, ms = ALARM_MS) {
     setText(this.alarm, text);
     this.alarm.hidden = false;
     clearTimeout(this.silence);
-    this.silence = setTimeout(() => (this.alarm.hidden = true), ALARM_MS);
+    this.silence = setTimeout(() => this.beSilent(), ms);
+  }
+
+  beSilent() {
+    this.alarm.hidden = true;
+    this.standsStill = false;
   }
 
   connected() {

@@ -15,7 +15,7 @@ export function rangeOf(lines) {
       high = Math.max(high, amount);
     }
   }
-  if (low === high) return [-100, 100];
+  if (low === high) return [0, 10];
   const step = roundUp((high - low) / 20);
   const air = (high - low) * 0.03;
   return [low < 0 ? Math.floor((low - air) / step) * step : 0, high > 0 ? Math.ceil((high + air) / step) * step : 0];

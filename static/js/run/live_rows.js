@@ -16,6 +16,16 @@ export function liveRows(panel) {
   return stop;
 }
 
+// Puts rows on top of a list by scrolling to them: the browser, which anchors what is there unless the box is at its
+// very top, takes nothing in the page for having jumped. A list without a box of its own just grows.
+export function scrolledIn(box, prepend) {
+  if (!box) return prepend();
+  box.scrollTop = 1;
+  prepend();
+  box.getBoundingClientRect(); // makes the browser lay it out, and anchor
+  box.scrollTop = 0;
+}
+
 const partOf = (element) => (element.dataset.live === "rows" ? new Rows(element) : new Content(element));
 
 class Content {
@@ -89,7 +99,7 @@ class Rows {
     empty?.remove();
     if (this.isGap) this.element.replaceChildren();
     this.isGap = false;
-    this.element.prepend(...this.waiting);
+    scrolledIn(this.box, () => this.element.prepend(...this.waiting));
     window.htmx.process(this.element);
     this.waiting = [];
     const rows = [...this.element.children].filter((row) => row.dataset.key);

@@ -4,6 +4,7 @@
 // thousand events that were missed are one change of the page. `data-seq` is the last event that the page shows.
 
 import { Socket } from "../socket.js";
+import { Alarms } from "./alarms.js";
 import { Cards } from "./cards.js";
 import { Header } from "./header.js";
 import { Look } from "./look.js";
@@ -19,6 +20,7 @@ const header = new Header(look, snapshot.state);
 const cards = new Cards(look, snapshot);
 const tabs = new Tabs({ look, ...snapshot });
 const time = new Time(look, snapshot.state, (isPlaying) => (tabs.isPlaying = isPlaying));
+const alarms = new Alarms(look, snapshot.run, { cards, tabs });
 const tape = new Tape({ look, ...snapshot }, (lasts) => cards.showLasts(lasts));
 
 let seq = snapshot.since;
@@ -65,6 +67,7 @@ function show() {
   cards.update(news);
   tabs.update(news);
   tabs.feed(news.evenings);
+  if (news.evenings.length) alarms.update();
   Object.assign(news, { lines: [], evenings: [], standings: {}, state: null });
   root.dataset.seq = seq;
 }

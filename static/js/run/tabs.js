@@ -14,7 +14,6 @@ const EVENING_MS = 2000;
 const FRAME_MS = 14;
 const LOADING_MS = 250;
 
-const whenIdle = window.requestIdleCallback ?? ((work) => setTimeout(work, 100));
 
 export class Tabs {
   constructor({ look, run, tabs, figures, state }) {
@@ -234,8 +233,8 @@ export class Tabs {
     return this.script.then((script) => this.look.tab === tab && script?.opened?.(this.panel, this));
   }
 
-  countAlarms(text) {
-    const button = this.buttons.find(({ dataset }) => dataset.tab === this.look.tab);
+  countAlarms(text, tab = this.look.tab) {
+    const button = this.buttons.find(({ dataset }) => dataset.tab === tab);
     const badge = button.querySelector(".tab-count");
     badge.textContent = text === "0" ? "" : text;
     badge.setAttribute("aria-label", text === "0" ? "" : `${text} alarms`);
@@ -325,12 +324,13 @@ export class Tabs {
     else this.drawFurtherDown();
   }
 
-  // Charts that are out of sight are drawn once, when the browser has nothing else to do, and afterwards only in sight.
+  // Charts that are out of sight are drawn once, after those in sight, and afterwards only in sight. One at a time: what
+  // a reader does meanwhile comes between two of them.
   drawFurtherDown() {
     const plot = [...this.plots.values()].find((each) => each.figure && !each.isDrawn);
     if (!plot || this.isIdling) return;
     this.isIdling = true;
-    whenIdle(async () => {
+    setTimeout(async () => {
       this.isIdling = false;
       if (!plot.isDrawn && !document.hidden) await plot.draw();
       plot.isDrawn = true;

@@ -1,6 +1,7 @@
 // The tape: newest line on top. Lines slide in only while the list is at its top and nothing in it is being read;
 // otherwise they wait, counted on a button, so that nothing moves under a reader.
 
+import { scrolledIn } from "./live_rows.js";
 import { paint, setText, slot } from "./slots.js";
 
 const MOST_IN_LIST = 600;
@@ -10,8 +11,8 @@ const SETTLE_MS = 250;
 
 export class Tape {
   // `onPast` is told what each firm did last, once the lines up to the evening of a day are there.
-  constructor({ look, run, styles, since }, onPast) {
-    Object.assign(this, { look, run, styles, onPast });
+  constructor({ look, run, styles, since, publicKinds }, onPast) {
+    Object.assign(this, { look, run, styles, publicKinds, onPast });
     this.upto = since; // the list is complete up to this number; what is above it comes by `add`
     this.waiting = [];
     this.recent = []; // the newest lines, to add to a list that was fetched a moment ago
@@ -40,15 +41,10 @@ export class Tape {
     this.timer = setTimeout(() => this.fetchAgain(), SETTLE_MS);
   }
 
-  // A firm saw what it took part in.
   setLook() {
-    const { day, as, firm } = this.filter.elements;
+    const { day, as } = this.filter.elements;
     day.value = this.look.day ?? "";
     as.value = this.look.as;
-    firm.disabled = Boolean(this.look.as);
-    if (this.look.as) firm.value = this.look.as;
-    else if (this.hadEyes) firm.value = "";
-    this.hadEyes = Boolean(this.look.as);
   }
 
   add(lines) {
@@ -59,9 +55,12 @@ export class Tape {
     else this.count();
   }
 
-  wants({ group, firm, other }) {
+  // A firm was told of what it took part in, and of what all are told.
+  wants({ kind, group, firm, other }) {
     const { group: wanted, firm: whose } = this.filter.elements;
-    return !this.isPast && (!wanted.value || wanted.value === group) && (!whose.value || [firm, other].includes(whose.value));
+    const isOf = (name) => !name || [firm, other].includes(name);
+    const isTold = isOf(this.look.as) || this.publicKinds.includes(kind);
+    return !this.isPast && isTold && (!wanted.value || wanted.value === group) && isOf(whose.value);
   }
 
   isAtTop() {
@@ -82,8 +81,8 @@ export class Tape {
   release() {
     if (this.waiting.length > MOST_WAITING) return this.fetchAgain();
     const rows = this.waiting.reverse().map((line) => this.rowOf(line));
-    this.list.prepend(...rows);
     this.waiting = [];
+    scrolledIn(this.box, () => this.list.prepend(...rows));
     this.trim();
     this.count();
   }
@@ -129,7 +128,7 @@ export class Tape {
     setText(row.querySelector(".line-day"), `Day ${line.day} ·`);
     setText(row.querySelector(".line-weekday"), line.weekday);
     slot(row, "clock").append(line.clock);
-    if (line.is_action) this.linkTurn(slot(row, "clock"), line);
+    if (line.is_action && [line.firm, ""].includes(this.look.as)) this.linkTurn(slot(row, "clock"), line);
     const [firm, other] = row.querySelectorAll(".firm");
     this.nameFirm(firm, line.firm);
     this.nameFirm(other, line.other);

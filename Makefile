@@ -2,7 +2,7 @@
 #
 #   make run      the site: installs, prepares, starts; prints address and password
 #                 (make run PORT=8001 for another port, HOST=0.0.0.0 for the network)
-#   make test     all tests, two at a time; make test ARGS="tests/test_x.py -k name" for some
+#   make test     all tests, three files at a time; make test ARGS="tests/test_x.py -k name" for some
 #   make check    style, types, missing migrations, unexpected start-up files
 #   make bench    how fast runs are played and replayed
 #   make soak     long trials under faults
@@ -30,7 +30,7 @@ run: install
 
 # In the order of collection: those that drive a browser come last, for they leave an event loop behind.
 test: install-dev
-	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+	@$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 soak: install-dev
 	@$(BIN)/python -m pytest -m soak $(ARGS)

@@ -334,7 +334,7 @@ def test_misbehaviour_is_counted_by_kind_and_firm() -> None:
     assert flags_by_day(run, farmer) == {3: {"several calls": 1}}
     assert together(flags_by_day(run, roaster).values()) == counted[roaster.pk]
     roaster.refused_calls = 12
-    text = alarms_text(roaster, counted[roaster.pk])
+    text = alarms_text(counted[roaster.pk], roaster.refused_calls)
     assert text.startswith("refused 12 · no tool call 2 · ")
 
 
@@ -350,6 +350,32 @@ def test_cards_show_alarms_and_the_socket_brings_them_up_to_date(staff: Client) 
     news = read_page(run.pk, 0, "")
     assert news is not None
     assert json.loads(news.text)["standings"]["roaster_A"]["alarms"] == "no tool call 2"
+
+
+def test_cards_of_a_past_day_have_the_alarms_of_then(
+    staff: Client, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    run = make_model_run()
+    for day in range(3):
+        add_ask(run, add_turn(run, day=day), flags=["no tool call"])
+        add_turn(run, "farmer_B", day=day, accepted=False)
+    with django_assert_max_num_queries(12):
+        past = staff.get(f"/runs/{run.pk}/alarms.json?day=1").json()
+    assert past["firms"] | {"farmer_A": ""} == dict.fromkeys(run.players, "") | {
+        "roaster_A": "no tool call 2",
+        "farmer_B": "refused 2",
+    }
+    assert staff.get(f"/runs/{run.pk}/alarms.json?day=1&as=farmer_A").json() == {"count": 0, "firms": {"farmer_A": ""}}
+
+
+def test_the_page_is_told_how_many_alarms_the_tab_behaviour_has(staff: Client) -> None:
+    run = make_run()
+    for day in range(3):
+        end_day(run, day, {})
+    page_of_tab = page(staff, f"/runs/{run.pk}/tabs/behaviour/")
+    assert staff.get(f"/runs/{run.pk}/alarms.json").json() == {"count": 6, "firms": {}}
+    assert 'data-alarms="6"' in page_of_tab
+    assert staff.get(f"/runs/{run.pk}/alarms.json?day=1").json()["count"] == 0
 
 
 # The page and the file

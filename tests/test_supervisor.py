@@ -4,6 +4,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -148,6 +149,30 @@ def running(folder: Path, **variables: str) -> Iterator[Site]:
             site.stop(signal.SIGTERM)
 
 
+def assert_stops_without_complaint(site: Site, which: signal.Signals) -> None:
+    """A signal ends a site, and nothing of it is left but its data."""
+    assert len(processes_of(site.folder)) == len(MARKS)
+    assert site.stop(which) == 0
+    assert site.said().endswith("Stopped.\n")
+    assert processes_of(site.folder) == {}
+    assert complaints(site) == []
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with all that a start makes when it finds nothing."""
+    folder = tmp_path_factory.mktemp("prepared") / "var"
+    command = [sys.executable, "-m", "coffeebench_site.prepare"]
+    subprocess.run(command, cwd=BASE_DIR, env={**clean_environment(), "VAR_DIR": str(folder)}, check=True)
+    return folder
+
+
+@pytest.fixture
+def folder(prepared: Path, tmp_path: Path) -> Path:
+    """A folder of a test's own in which a start has little left to prepare."""
+    return shutil.copytree(prepared, tmp_path / "var")
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """One site for the tests that only look, or that break what is repaired by itself."""
@@ -220,34 +245,31 @@ def test_workers_go_on_after_redis_was_killed(site: Site) -> None:
     assert "In Celery 5.1" not in site.log("engine")
 
 
-@pytest.mark.parametrize("which", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_stops_everything_without_complaint(tmp_path: Path, which: signal.Signals) -> None:
-    with running(tmp_path / "var") as site:
-        assert len(processes_of(site.folder)) == len(MARKS)
-        assert site.stop(which) == 0
-    assert site.said().endswith("Stopped.\n")
-    assert processes_of(site.folder) == {}
-    assert complaints(site) == []
+def test_interrupting_it_stops_everything_without_complaint(folder: Path) -> None:
+    with running(folder) as site:
+        assert_stops_without_complaint(site, signal.SIGINT)
 
 
-def test_a_second_start_finds_the_data_and_the_password_again(tmp_path: Path) -> None:
-    with running(tmp_path / "var") as first:
+def test_a_second_start_finds_the_data_and_the_password_again(folder: Path) -> None:
+    with running(folder) as first:
         password = first.line("Password")
         redis_address = (first.folder / "redis-url").read_text()
         cookies = CookieJar()
         log_in(first, "admin", password, cookies)
-    with running(tmp_path / "var", PORT=str(first.port)) as second:
+        assert_stops_without_complaint(first, signal.SIGHUP)
+    with running(folder, PORT=str(first.port)) as second:
         assert second.line("Password") == password
         assert (second.folder / "redis-url").read_text() == redis_address
         assert "Site administration" in fetch(second, "admin/", cookies)  # still logged in
+        assert_stops_without_complaint(second, signal.SIGTERM)
 
 
-def test_nothing_outlives_a_killed_supervisor(tmp_path: Path) -> None:
-    with running(tmp_path / "var") as site:
+def test_nothing_outlives_a_killed_supervisor(folder: Path) -> None:
+    with running(folder) as site:
         site.process.kill()
         site.process.wait()
         eventually(lambda: processes_of(site.folder) == {}, 10)
-    with running(tmp_path / "var"):
+    with running(folder):
         pass
 
 
@@ -260,8 +282,8 @@ def test_a_start_can_be_broken_off(tmp_path: Path) -> None:
         pass
 
 
-def test_two_signals_stop_at_once(tmp_path: Path) -> None:
-    with running(tmp_path / "var", STOP_SECONDS="600") as site:
+def test_two_signals_stop_at_once(folder: Path) -> None:
+    with running(folder, STOP_SECONDS="600") as site:
         os.kill(site.pid("llm"), signal.SIGSTOP)  # a worker that will not end when asked
         site.process.send_signal(signal.SIGINT)
         site.wait_for("Stopping")
@@ -269,8 +291,8 @@ def test_two_signals_stop_at_once(tmp_path: Path) -> None:
     assert processes_of(site.folder) == {}
 
 
-def test_a_worker_that_does_not_end_is_killed_in_time(tmp_path: Path) -> None:
-    with running(tmp_path / "var", STOP_SECONDS="1") as site:
+def test_a_worker_that_does_not_end_is_killed_in_time(folder: Path) -> None:
+    with running(folder, STOP_SECONDS="1") as site:
         os.kill(site.pid("llm"), signal.SIGSTOP)
         assert site.stop() == 0
     assert "llm did not end in 1 s: killed." in site.said()
@@ -283,8 +305,8 @@ def test_a_redis_that_does_not_answer_is_said(tmp_path: Path) -> None:
     assert "The Redis server that REDIS_URL names does not answer." in site.said()
 
 
-def test_a_redis_that_is_there_is_used(tmp_path: Path, redis_server: str) -> None:
-    with running(tmp_path / "var", REDIS_URL=redis_server) as site:
+def test_a_redis_that_is_there_is_used(folder: Path, redis_server: str) -> None:
+    with running(folder, REDIS_URL=redis_server) as site:
         assert not (site.folder / "redis").exists()
 
 

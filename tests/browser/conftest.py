@@ -28,6 +28,8 @@ from tests.soak.programs import BEAT
 from tests.waiting import eventually
 
 START_SECONDS = 40
+# Longer than Playwright's five seconds: servers and workers take part in most of this, and other tests run beside it.
+expect.set_options(timeout=20_000)
 
 Found = TypeVar("Found")
 

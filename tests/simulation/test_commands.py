@@ -180,7 +180,7 @@ def manage(*arguments: str) -> list[str]:
 def test_an_interrupted_simulation_can_go_on_and_ends_as_if_undisturbed(
     kill: signal.Signals, site_variables: dict[str, str]
 ) -> None:
-    arguments = manage("simulate", "--days=1500", "--seed=4", "--set=evaluated=")
+    arguments = manage("simulate", "--days=500", "--seed=4", "--set=evaluated=")
     process = subprocess.Popen(arguments, env=site_variables, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
     while not Turn.objects.exists():
@@ -189,7 +189,7 @@ def test_an_interrupted_simulation_can_go_on_and_ends_as_if_undisturbed(
     process.send_signal(kill)
     assert process.wait(30) != 0
     run = Run.objects.get()
-    assert run.day < 1499
+    assert run.day < 499
     assert run.status == (Run.Status.PAUSED if kill == signal.SIGINT else Run.Status.RUNNING)
     assert differences(run) == []
     subprocess.run(manage("simulate", f"--resume={run.pk}", "--json"), env=site_variables, check=True, timeout=120)
@@ -199,7 +199,9 @@ def test_an_interrupted_simulation_can_go_on_and_ends_as_if_undisturbed(
 
 
 def test_bench_prints_the_agreed_object() -> None:
-    printed = subprocess.run(manage("bench", "--json"), check=True, capture_output=True, timeout=300).stdout
+    printed = subprocess.run(
+        manage("bench", "--json", "--rounds=1"), check=True, capture_output=True, timeout=300
+    ).stdout
     results = json.loads(printed)
     assert results.keys() == {"replay_90", "play_90", "play_365"}
     assert results["replay_90"]["decisions"] == 3923

@@ -39,23 +39,26 @@ class Timed(NamedTuple):
 
 
 class Command(BaseCommand):
-    help = "Replay calm-90 and play 90 and 365 days of scripts, in memory and saved to SQLite; best of three."
+    help = "Replay calm-90 and play 90 and 365 days of scripts, in memory and saved to SQLite; the best of some rounds."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+        parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"how often each is done, from 1; else {ROUNDS}")
         parser.add_argument("--models", action="store_true", help="instead: how much longer than six models' answers")
-        parser.add_argument("--days", type=int, default=5, help="with --models: days of each of three runs")
+        parser.add_argument("--days", type=int, default=5, help="with --models: days of each run")
         parser.add_argument("--latency-ms", type=int, default=200, help="with --models: how long each model thinks")
         parser.add_argument("--in-this-database", action="store_true", help="do not make a fresh database first")
 
     def handle(self, **options: Any) -> None:
+        if options["rounds"] < 1:
+            raise CommandError(f"--rounds must be 1 or more, not {options['rounds']}")
         if not options["in_this_database"]:
             self._in_a_fresh_database(options)
             return
         if options["models"]:
-            self._time_models(options["days"], options["latency_ms"])
+            self._time_models(options["days"], options["rounds"], options["latency_ms"])
             return
-        results = {name: measure(memory, saved) for name, (memory, saved) in cases().items()}
+        results = {name: measure(memory, saved, options["rounds"]) for name, (memory, saved) in cases().items()}
         if options["json"]:
             self.stdout.write(json.dumps(results))
             return
@@ -69,15 +72,16 @@ class Command(BaseCommand):
                 f"{name:12}{count:11,}{memory_s:11.3f}{saved_s:11.3f}{count / memory_s:13,.0f}{count / saved_s:11,.0f}"
             )
         self.stdout.write(
-            f"Best of {ROUNDS}. The same work took up to {noise:.0f} % longer at other times on this machine just now."
+            f"Best of {options['rounds']}. "
+            f"The same work took up to {noise:.0f} % longer at other times on this machine just now."
         )
 
-    def _time_models(self, days: int, latency_ms: int) -> None:
+    def _time_models(self, days: int, count: int, latency_ms: int) -> None:
         from tests.soak.overhead import rounds_of
 
         self.stdout.write(f"{'wall time':14}{'s':>8}{'steps':>8}{'calls':>8}{'/ slowest seen':>16}{'/ latency':>11}")
         rounds = []
-        for each in rounds_of(days, ROUNDS, latency_ms / 1000):
+        for each in rounds_of(days, count, latency_ms / 1000):
             rounds.append(each)
             self.stdout.write(
                 f"{f'{days} days':14}{each.wall_seconds:8.1f}{each.steps:8,}{each.calls:8,}"
@@ -101,7 +105,7 @@ class Command(BaseCommand):
             }
             manage = [sys.executable, str(settings.BASE_DIR / "manage.py")]
             again = ["bench", "--in-this-database", *(f"--{name}" for name in ("json", "models") if options[name])]
-            again += ["--days", str(options["days"]), "--latency-ms", str(options["latency_ms"])]
+            again += [f"--{name.replace('_', '-')}={options[name]}" for name in ("rounds", "days", "latency_ms")]
             for arguments in (["migrate", "--verbosity", "0"], again):
                 if subprocess.run([*manage, *arguments], env=variables).returncode:
                     raise CommandError(f"`manage.py {arguments[0]}` failed; see above")
@@ -116,17 +120,17 @@ def cases() -> dict[str, tuple[Callable[[], Timed], Callable[[], Timed]]]:
     }
 
 
-def measure(memory: Callable[[], Timed], saved: Callable[[], Timed]) -> dict[str, Any]:
+def measure(memory: Callable[[], Timed], saved: Callable[[], Timed], count: int) -> dict[str, Any]:
     """The best of some rounds of each."""
-    in_memory = best(memory)
-    with_rows = best(saved)
+    in_memory = best(memory, count)
+    with_rows = best(saved, count)
     return {"decisions": in_memory.decisions, "memory_s": in_memory.seconds, "saved_s": with_rows.seconds}
 
 
-def best(work: Callable[[], Timed]) -> Timed:
+def best(work: Callable[[], Timed], count: int) -> Timed:
     """The shortest of some rounds, each begun without the garbage of the one before."""
     rounds = []
-    for _ in range(ROUNDS):
+    for _ in range(count):
         gc.collect()
         rounds.append(work())
     return min(rounds, key=lambda timed: timed.seconds)

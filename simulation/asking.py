@@ -33,7 +33,7 @@ from simulation.engine.world import World
 from simulation.lease import holder_name, is_free
 from simulation.models import Ask, Call, ChatMessage, ChatSummary, Run, Seat
 from simulation.players.llm import memory, provider
-from simulation.players.llm.answer import Answer, cleaned, read_answer
+from simulation.players.llm.answer import MISSHAPEN, Answer, cleaned, read_answer
 from simulation.players.llm.conversation import (
     Message,
     Summary,
@@ -234,7 +234,7 @@ def _request(
     prices = prices_of(talk.settings, tokens)
     if prices is None:
         return Request(messages, tools, middle, None)
-    most = most_micros(prices, tokens, talk.settings.max_output_tokens)
+    most = most_micros(prices, tokens, talk.settings.output_limit_tokens)
     return Request(messages, tools, middle, most)
 
 
@@ -284,6 +284,8 @@ def _receive(exchange: Exchange, future: Future[Reply]) -> bool:
         reply = future.result()
     except ProviderError as error:
         _save_failed_call(exchange, error)
+        if is_decision and error.is_misshapen:
+            return _keep_misshapen(exchange)
         if not is_decision or error.trouble != "context" or exchange.was_shortened:
             raise
         exchange.is_to_shorten = exchange.was_shortened = True
@@ -292,6 +294,21 @@ def _receive(exchange: Exchange, future: Future[Reply]) -> bool:
         return keep_decision(exchange, reply)
     keep_summary(exchange, reply)
     return True
+
+
+def _keep_misshapen(exchange: Exchange) -> bool:
+    """A model that answers in a shape of its own is asked once more, without a rest; then it has made no call."""
+    if MISSHAPEN not in exchange.flags:
+        exchange.flags.append(MISSHAPEN)
+        return True
+    _keep_silence(exchange)
+    return False
+
+
+def _keep_silence(exchange: Exchange) -> None:
+    """The turn ends without a call."""
+    silence = _flagged(exchange, read_answer({}, "stop", exchange.talk.tool_names))
+    keep(exchange, [silence.message], None, silence)
 
 
 def keep_summary(exchange: Exchange, reply: Reply) -> None:
@@ -315,7 +332,9 @@ def keep_summary(exchange: Exchange, reply: Reply) -> None:
 def keep_decision(exchange: Exchange, reply: Reply) -> bool:
     """Keeps a decision. True when the model used a tool of its own memory, and is to be asked on."""
     talk, call = exchange.talk, _call(exchange, reply)
-    answer = _flagged(exchange, read_answer(reply.message, reply.finish_reason, talk.tool_names))
+    with_thoughts = provider.wants_its_thoughts_back(talk.settings)
+    said = read_answer(reply.message, reply.finish_reason, talk.tool_names, with_thoughts=with_thoughts)
+    answer = _flagged(exchange, said)
     if answer.decision.tool not in memory.NAMES or not talk.settings.memory_tools:
         keep(exchange, [answer.message], call, answer)
         return False
@@ -325,8 +344,7 @@ def keep_decision(exchange: Exchange, reply: Reply) -> bool:
     keep(exchange, [answer.message, told], call, None)
     if exchange.requests < REQUESTS_PER_TURN:
         return True
-    silence = _flagged(exchange, read_answer({}, "stop", talk.tool_names))  # it never got beyond its own notes
-    keep(exchange, [silence.message], None, silence)
+    _keep_silence(exchange)  # it never got beyond its own notes
     return False
 
 

@@ -383,6 +383,8 @@ class Clumsy:
         seen = [observation_message(view.observation)] if view.observation else []
         agent.messages += [*results, *seen]
         message = ask(agent.client, agent.model, agent.messages, agent.tools)["choices"][0]["message"]
+        for call in message.get("tool_calls", []):  # a server takes back nothing but text
+            call["function"]["arguments"] = str(call["function"]["arguments"])
         agent.messages.append(message)
         return self.decision_in(message)
 

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from simulation.experiments.document import Document
 from simulation.players.briefing import Objective
+from simulation.players.llm.prices import is_listed
 from simulation.players.llm.settings import ModelSettings, Reasoning
 from simulation.players.registry import KINDS, MODEL, kinds_for
 
@@ -63,8 +64,9 @@ def player_named(name: Any) -> Named:
     if name in kinds():
         return Named(kind=name)
     for suffix, reasoning in SUFFIXES.items():
-        if name.removesuffix(suffix) in PUBLISHED_MODELS and name.endswith(suffix):
-            return Named(model=PUBLISHED_MODELS[name.removesuffix(suffix)], reasoning=reasoning)
+        plain = name.removesuffix(suffix)
+        if plain != name and _is_known(plain) and not is_listed(name):  # some models are sold under such names
+            return player_named(plain)._replace(reasoning=reasoning)
     if name in PUBLISHED_MODELS:
         return Named(model=PUBLISHED_MODELS[name])
     form = PROVIDER_FORM.fullmatch(name)
@@ -73,6 +75,10 @@ def player_named(name: Any) -> Named:
     if providers() and form[1] not in providers():
         raise UnknownModel(f"litellm knows no provider {form[1]}; {_known_models()}")
     return Named(model=name)
+
+
+def _is_known(name: str) -> bool:
+    return name in PUBLISHED_MODELS or name in PUBLISHED_MODELS.values() or is_listed(name)
 
 
 def _known_models() -> str:

@@ -116,7 +116,7 @@ def spoil(choice: Choice, kind: str) -> Choice:
     return SPOILERS[kind](choice)
 
 
-def _with_function(choice: Choice, **changes: str) -> Choice:
+def _with_function(choice: Choice, **changes: Any) -> Choice:
     call = choice.message["tool_calls"][0]
     return _with_calls(choice, [{**call, "function": {**call["function"], **changes}}])
 
@@ -159,6 +159,10 @@ def _several(choice: Choice) -> Choice:
     return _with_calls(choice, [first, *others])
 
 
+def _in_parts(choice: Choice) -> Choice:
+    return choice._replace(message={**choice.message, "content": [{"type": "text", "text": text_of(choice.message)}]})
+
+
 def _cut_short(choice: Choice) -> Choice:
     arguments = choice.message["tool_calls"][0]["function"]["arguments"]
     return _with_function(choice, arguments=arguments[: len(arguments) // 2])._replace(finish_reason="length")
@@ -172,6 +176,8 @@ SPOILERS: dict[str, Callable[[Choice], Choice]] = {
     "lone_surrogates": lambda choice: _with_character(choice, LONE_SURROGATE),
     "no_call": lambda choice: _without_call(choice, content="Let me think about this first."),
     "several_calls": _several,
+    "content_in_parts": _in_parts,
+    "arguments_in_list": lambda choice: _with_function(choice, arguments=[_arguments(choice)]),
     "refusal": lambda choice: _without_call(choice, content=None, refusal=SORRY),
     "content_filter": lambda choice: _without_call(choice, content="")._replace(finish_reason="content_filter"),
     "length": _cut_short,
@@ -183,7 +189,7 @@ def tokens_of(choice: Choice) -> int:
     """The size of an answer."""
     functions = [one["function"] for one in choice.message.get("tool_calls", [])]
     text = text_of(choice.message) + (choice.message.get("refusal") or "")
-    return tokens_in(len(text) + sum(len(one["name"] + one["arguments"]) for one in functions))
+    return tokens_in(len(text) + sum(len(one["name"]) + len(str(one["arguments"])) for one in functions))
 
 
 def completion(name: str, answer_id: str, choices: list[Choice], usage: Usage) -> dict[str, Any]:

@@ -35,6 +35,8 @@ Misbehaviour = Literal[
     "lone_surrogates",
     "no_call",
     "several_calls",
+    "content_in_parts",  # as only requests may have it: litellm cannot read it
+    "arguments_in_list",  # nor this
     "refusal",
     "content_filter",
     "length",  # cut at the token limit

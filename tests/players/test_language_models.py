@@ -20,7 +20,7 @@ from simulation.players.llm.conversation import (
     window,
 )
 from simulation.players.llm.prices import prices_of
-from simulation.players.llm.provider import Reply, _reply, reasoning_effort, redacted, request, without_secrets
+from simulation.players.llm.provider import Reply, _reply, redacted, request, without_secrets
 from simulation.players.llm.settings import Context, ModelSettings
 
 CLAUDE = ModelSettings(model="anthropic/claude-sonnet-4-6")
@@ -74,6 +74,12 @@ def test_of_a_servers_own_fields_only_signed_thoughts_are_sent_back() -> None:
     assert kept["provider_specific_fields"] == {"thought_signatures": ["c2ln"]}
     assert kept["tool_calls"] == [tool_call()]
     assert "provider_specific_fields" not in read(tool_call(), provider_specific_fields={"reasoning": "hm"}).message
+
+
+def test_thoughts_in_plain_words_are_sent_back_to_whom_wants_them() -> None:
+    raw = {"tool_calls": [tool_call()], "reasoning_content": "hm\0"}
+    kept = read_answer(raw, "tool_calls", ["view_deals"], with_thoughts=True).message
+    assert kept["reasoning_content"] == "hm\N{REPLACEMENT CHARACTER}"
 
 
 def test_the_words_of_a_refusal_are_kept() -> None:
@@ -145,22 +151,6 @@ def test_a_conversation_is_cached_to_its_end_whatever_it_ends_with(last: Message
     assert cache_marks(request(CLAUDE, messages, [])["messages"]) == [0, 3]
     local = CLAUDE.model_copy(update={"base_url": "http://127.0.0.1:8080/v1"})
     assert request(local, messages, [])["messages"] == messages
-
-
-@pytest.mark.parametrize(
-    ("model", "wanted", "said"),
-    [
-        ("openai/gpt-5.5", "off", "none"),
-        ("openai/gpt-5.5", "minimal", "low"),
-        ("openai/gpt-5-mini", "minimal", "minimal"),
-        ("openai/gpt-5-mini", "off", "minimal"),
-        ("anthropic/claude-sonnet-4-6", "off", None),
-        ("anthropic/claude-sonnet-4-6", "minimal", "minimal"),
-        ("openai/gpt-5.5", "high", "high"),
-    ],
-)
-def test_a_model_is_asked_for_the_least_reasoning_it_knows(model: str, wanted: Any, said: str | None) -> None:
-    assert reasoning_effort(ModelSettings(model=model, reasoning=wanted)) == said
 
 
 def step(number: int) -> list[Message]:

@@ -21,7 +21,7 @@ from simulation import asking, control, runner, talks, tasks
 from simulation.engine.scenario import scenario_from
 from simulation.models import Ask, Call, ChatMessage, ChatSummary, Conversation, Run, Turn
 from simulation.players.llm import provider
-from simulation.players.llm.answer import NO_TOOL_CALL, NOT_JSON
+from simulation.players.llm.answer import MISSHAPEN, NO_TOOL_CALL, NOT_JSON
 from simulation.players.llm.conversation import Compaction, Message
 from simulation.players.llm.prices import Usage
 from simulation.players.llm.provider import Reply, request
@@ -139,6 +139,25 @@ def test_a_model_that_misbehaves_is_flagged_and_the_run_goes_on(
     assert run.status == Run.Status.FINISHED
     flags = [flag for flags in Ask.objects.filter(run=run).values_list("flags", flat=True) for flag in flags]
     assert flag is None or flag in flags
+    assert differences(run) == []
+
+
+@pytest.mark.parametrize("kind", ["content_in_parts", "arguments_in_list"])
+def test_a_model_that_litellm_cannot_read_is_asked_once_more_at_once_and_then_makes_no_call(
+    server: RunningServer, kind: str
+) -> None:
+    server.configure(faults=[{"kind": kind, "calls": [1, 2, 3]}])
+    run = started({"roaster_A": model(server, prices={"input": 1, "output": 1})}, days=2)
+    runner.advance(run.pk, seconds=60)
+    run.refresh_from_db()
+    assert asking.ask_models(asking.asks_of([asking.waiting_asks(run).get().pk])) == run.pk
+    assert play(run).status == Run.Status.FINISHED
+    first, second, *others = Ask.objects.filter(run=run).order_by("pk")
+    assert (first.flags, first.attempts, first.tool) == ([MISSHAPEN, NO_TOOL_CALL], 2, "")
+    assert (second.flags, second.attempts) == ([MISSHAPEN], 2)
+    assert not any(ask.flags for ask in others)
+    failed = Call.objects.filter(run=run, outcome="failed")
+    assert [call.most_micros is not None and call.most_micros > 0 for call in failed] == [True] * 3
     assert differences(run) == []
 
 

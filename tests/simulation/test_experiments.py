@@ -177,6 +177,9 @@ NAMES = [
     ("z-ai/glm-5.1", "openrouter/z-ai/glm-5.1", "off"),
     ("openai/gpt-5.5", "openai/gpt-5.5", "off"),
     ("ollama_chat/llama3", "ollama_chat/llama3", "off"),
+    ("openai/gpt-5.5-thinking", "openai/gpt-5.5", "medium"),
+    ("openrouter/z-ai/glm-5.1-no-thinking", "openrouter/z-ai/glm-5.1", "off"),
+    ("novita/moonshotai/kimi-k2-thinking", "novita/moonshotai/kimi-k2-thinking", "off"),
     ("openrouter/qwen/qwen3-max-thinking", "openrouter/qwen/qwen3-max-thinking", "off"),  # litellm's own name: whole
 ]
 

@@ -17,6 +17,7 @@ NOT_JSON = "arguments not JSON"
 CUT = "cut at the token limit"
 DECLINED = "declined to answer"
 CLEANED = "characters cleaned"
+MISSHAPEN = "answer not of the protocol's shape"
 
 _UNSAFE = re.compile("[\0\ud800-\udfff]")
 
@@ -29,10 +30,11 @@ class Answer(NamedTuple):
     flags: list[str]
 
 
-def read_answer(raw: Message, finish_reason: str, tool_names: list[str]) -> Answer:
+def read_answer(raw: Message, finish_reason: str, tool_names: list[str], *, with_thoughts: bool = False) -> Answer:
     """Reads an assistant message in the OpenAI form. Every answer, however broken, gives a decision.
 
-    The conversation keeps one tool call at most, with arguments that are JSON, so that any provider takes it back.
+    The conversation keeps one tool call at most, with arguments that are JSON, so that any provider takes it back;
+    `with_thoughts` also what the model thought in plain words, for the providers that want it back.
     """
     flags: list[str] = []
     clean = cleaned(raw, flags)
@@ -44,7 +46,7 @@ def read_answer(raw: Message, finish_reason: str, tool_names: list[str]) -> Answ
         flags.append(DECLINED)
     if not calls:
         flags.append(NO_TOOL_CALL)
-        kept = {**_kept(clean), "content": text or "(no answer)"}
+        kept = {**_kept(clean, with_thoughts), "content": text or "(no answer)"}
         return Answer(NO_CALL._replace(rationale=printable(text)), kept, flags)
     if len(calls) > 1:
         flags.append(SEVERAL_CALLS)
@@ -56,7 +58,7 @@ def read_answer(raw: Message, finish_reason: str, tool_names: list[str]) -> Answ
         "type": "function",
         "function": {"name": _safe_name(name), "arguments": json.dumps(arguments)},
     }
-    message = {**_kept(clean), "content": text, "tool_calls": [call]}
+    message = {**_kept(clean, with_thoughts), "content": text, "tool_calls": [call]}
     return Answer(Decision(name, arguments, printable(text)), message, flags)
 
 
@@ -89,11 +91,12 @@ def _finite(digits: str) -> float:
     return value if math.isfinite(value) else _no_json(digits)
 
 
-def _kept(message: Message) -> Message:
-    """What is sent back unchanged: signed thoughts. Other fields of a server's own are refused by other servers."""
+def _kept(message: Message, with_thoughts: bool) -> Message:
+    """What is sent back unchanged: thoughts. Other fields of a server's own are refused by other servers."""
     signatures = (message.get("provider_specific_fields") or {}).get("thought_signatures")
     thoughts = {
         "thinking_blocks": message.get("thinking_blocks"),
+        "reasoning_content": message.get("reasoning_content") if with_thoughts else None,
         "provider_specific_fields": {"thought_signatures": signatures} if signatures else None,
     }
     return {"role": "assistant", **{name: value for name, value in thoughts.items() if value}}

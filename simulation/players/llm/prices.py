@@ -60,6 +60,11 @@ def has_no_minimal_reasoning(model: str) -> bool:
     return _listed(model).get("supports_minimal_reasoning_effort") is False
 
 
+def is_listed(model: str) -> bool:
+    """Whether litellm's table knows the model."""
+    return bool(_listed(model))
+
+
 def _listed(model: str) -> dict[str, Any]:
     return _table().get(model) or _table().get(model.partition("/")[2]) or {}
 

@@ -35,6 +35,9 @@ LONGEST_RETRY_AFTER_SECONDS = 86_400
 _SECRET_VARIABLE = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)S?(_|\d|$)")
 _SECRET_TEXT = re.compile(r"(\bsk-|AIza|Bearer\s+|\bkey[-=: ]+)[A-Za-z0-9_.*-]{6,}", re.IGNORECASE)
 _NO_KEY = re.compile(r"missing.{0,40}(api.?key|credentials)", re.IGNORECASE)
+_UNSENDABLE_KEY = re.compile(
+    r"'(ascii|latin-1)' codec can't encode|control character detected in headers", re.IGNORECASE
+)
 _KIND_OF_STATUS: dict[int, Trouble] = {
     401: "login",
     402: "quota",
@@ -44,11 +47,23 @@ _KIND_OF_STATUS: dict[int, Trouble] = {
     413: "context",
 }
 _PASSING_STATUSES = (408, 409, 425, 429)
+# Models that think unless they are told not to, and how each company wants that said; litellm has no word for it.
+_THINK_UNASKED = ("kimi-k2.5", "kimi-k2.6", "glm-4.", "glm-5", "deepseek-v4")
+_SWITCHED_OFF: dict[str, dict[str, Any]] = {
+    "openrouter": {"reasoning": {"enabled": False}},
+    "moonshot": {"thinking": {"type": "disabled"}},
+    "zai": {"thinking": {"type": "disabled"}},
+    "deepseek": {"thinking": {"type": "disabled"}},
+}
+_WANT_THEIR_THOUGHTS = ("deepseek/", "moonshot/", "openrouter/deepseek/", "openrouter/moonshotai/")
 _UNHEARD = re.compile(r"connection error|invalid response|expecting value|provider returned", re.IGNORECASE)
+# How litellm complains of a message in a choice, as against a body that is no answer at all.
+_MISSHAPEN = re.compile(r"validation errors? for (Message|Function)\b|ChatCompletionMessageToolCall")
 
 
 class ProviderError(Exception):
-    """A call that brought no answer. `trouble` says what can be done about it.
+    """A call that brought no answer. `trouble` says what can be done about it; an answer that litellm could not read
+    because the model gave it a shape of its own `is_misshapen`.
 
     ProviderError
     ├── passing: tried again after a while (rate limits, timeouts, broken connections, 5xx)
@@ -57,12 +72,19 @@ class ProviderError(Exception):
     """
 
     def __init__(
-        self, trouble: Trouble, text: str, retry_after: float | None = None, *, may_be_billed: bool = False
+        self,
+        trouble: Trouble,
+        text: str,
+        retry_after: float | None = None,
+        *,
+        may_be_billed: bool = False,
+        is_misshapen: bool = False,
     ) -> None:
         super().__init__(text)
         self.trouble = trouble
         self.retry_after = retry_after
         self.may_be_billed = may_be_billed
+        self.is_misshapen = is_misshapen
 
 
 class Reply(NamedTuple):
@@ -148,14 +170,14 @@ def request(settings: ModelSettings, messages: list[Message], tools: list[dict[s
     wanted: dict[str, Any] = {
         "model": settings.model,
         "messages": _with_cache_marks(settings, messages),
-        "max_tokens": settings.max_output_tokens,
+        "max_tokens": settings.output_limit_tokens,
         "timeout": settings.deadline_seconds,
         "max_retries": 0,
         "api_base": settings.base_url,
         "temperature": settings.temperature,
-        "reasoning_effort": reasoning_effort(settings),
+        **reasoning_wish(settings),
     }
-    if settings.base_url and wanted["reasoning_effort"] and not _has_reasoning(settings.model):
+    if settings.base_url and "reasoning_effort" in wanted and not _has_reasoning(settings.model):
         wanted["allowed_openai_params"] = ["reasoning_effort"]  # litellm does not know what is served there
     if tools:
         wanted |= {"tools": [{"type": "function", "function": tool} for tool in tools], "tool_choice": "auto"}
@@ -169,18 +191,30 @@ def request(settings: ModelSettings, messages: list[Message], tools: list[dict[s
     return {name: value for name, value in wanted.items() if value is not None}
 
 
-def reasoning_effort(settings: ModelSettings) -> str | None:
+def reasoning_wish(settings: ModelSettings) -> dict[str, Any]:
     """What to say of reasoning. Where it cannot be switched off, off is the least there is; so is minimal."""
+    if settings.reasoning == "off":
+        return {} if settings.base_url else _least_reasoning(settings.model)
     if settings.reasoning == "minimal" and settings.base_url is None and has_no_minimal_reasoning(settings.model):
-        return "low"
-    if settings.reasoning != "off":
-        return settings.reasoning
-    name = settings.model.rpartition("/")[2]
-    if settings.base_url is None and name.startswith("gpt-5."):
-        return "none"
-    if settings.base_url is None and name.startswith(("gpt-5", "gemini-3")):
-        return "minimal"
-    return None
+        return {"reasoning_effort": "low"}
+    return {"reasoning_effort": settings.reasoning}
+
+
+def _least_reasoning(model: str) -> dict[str, Any]:
+    """Nothing, for a model that only thinks when it is asked to."""
+    company, name = model.partition("/")[0], model.rpartition("/")[2]
+    if name.startswith(("gpt-5.", "gemini-2.5-flash")):
+        return {"reasoning_effort": "none"}
+    if name.startswith(("gpt-5", "gemini-2.5-pro", "gemini-3")):
+        return {"reasoning_effort": "minimal"}
+    if name.startswith(_THINK_UNASKED) and company in _SWITCHED_OFF:
+        return {"extra_body": dict(_SWITCHED_OFF[company])}
+    return {}
+
+
+def wants_its_thoughts_back(settings: ModelSettings) -> bool:
+    """Whether a model that thought before a call is known to want its thoughts sent back with it."""
+    return settings.base_url is None and settings.model.startswith(_WANT_THEIR_THOUGHTS)
 
 
 @cache
@@ -256,12 +290,15 @@ def _trouble_of(error: Exception, settings: ModelSettings) -> ProviderError:
     text = printable(redacted(said, settings))[:2000]
     if isinstance(error, TimeoutError):
         return ProviderError(PASSING, f"no answer within {settings.deadline_seconds:g} s", may_be_billed=True)
+    if _UNSENDABLE_KEY.search(text):  # all else that a request holds is sent as JSON
+        return ProviderError("login", f"the key has characters that no request can carry ({text})")
     trouble = _kind_of(error, text)
     if trouble != PASSING:
         return ProviderError(trouble, text)
     # Whoever heard no answer, or could not read it, does not know that there was none.
     unheard = isinstance(error, _litellm().exceptions.Timeout) or bool(_UNHEARD.search(text))
-    return ProviderError(PASSING, text, _retry_after(error), may_be_billed=unheard)
+    is_misshapen = bool(_MISSHAPEN.search(str(error).partition("received_args=")[0]))
+    return ProviderError(PASSING, text, _retry_after(error), may_be_billed=unheard, is_misshapen=is_misshapen)
 
 
 def _kind_of(error: Exception, text: str) -> Trouble:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -11,6 +12,8 @@ from marketplace.economy.rules import Rules
 from simulation.players.briefing import Objective
 
 Reasoning = Literal["off", "minimal", "low", "medium", "high"]
+# How many tokens a model may think before it answers: what litellm tells a provider that wants a number.
+THINKING_TOKENS: Final[Mapping[Reasoning, int]] = {"off": 0, "minimal": 1024, "low": 1024, "medium": 2048, "high": 4096}
 Tokens = Annotated[int, Field(ge=1, le=10_000_000)]
 Money = Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
 Seconds = Annotated[float, Field(gt=0, le=604_800, allow_inf_nan=False)]
@@ -59,7 +62,10 @@ class Context(Rules):
 
 
 class ModelSettings(Rules):
-    """One model at one seat. `model` is a name of litellm's, as `openai/gpt-5.5`."""
+    """One model at one seat. `model` is a name of litellm's, as `openai/gpt-5.5`.
+
+    `max_output_tokens` bound the answer; what the model may think before it comes on top.
+    """
 
     model: Annotated[str, Field(min_length=1, max_length=120, pattern=r"^[A-Za-z0-9][A-Za-z0-9@._:/+?&=-]*$")]
     objective: Objective = Objective()
@@ -74,6 +80,11 @@ class ModelSettings(Rules):
     prices: Prices | None = None
     deadline_seconds: Annotated[float, Field(gt=0, le=1500)] = 300
     budget_usd: Money | None = None
+
+    @property
+    def output_limit_tokens(self) -> int:
+        """The most a call can bring. Providers count thoughts as output; some refuse a limit that they alone fill."""
+        return self.max_output_tokens + THINKING_TOKENS[self.reasoning]
 
 
 class Limits(Rules):

@@ -53,8 +53,6 @@ done = 0
 while __name__ == "__main__" and not (state := ask(f"?wait=30&after={done}"))["is_over"]:
     if state["may_take_back"]:
         ask("take-back/", {"back": True})
-    turn = ask("turn/") if state["turn"] else None
+    turn = ask("turn/") if state["status"] == "your_turn" else None
     if turn and ask(f"turn/{turn['turn']}/", decide(turn)):
         done = turn["turn"]
-    elif state["status"] != "waiting":
-        time.sleep(1)  # the run rests

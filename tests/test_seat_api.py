@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -180,7 +181,8 @@ def test_a_program_that_was_away_takes_its_seat_back(program: Program) -> None:
     verbs.hand_over(program.seat, "script")
     status, refused = program.post(1, LOOK)
     assert (status, refused["error"]) == (409, "not_now")
-    assert program.get()[1]["may_take_back"]
+    state = program.get(wait=60)[1]  # it would last, were there nothing that the program may do
+    assert (state["status"], state["driver"], state["may_take_back"]) == ("stand_in", "script", True)
     response = program.client.post("/api/seat/take-back/", headers=program.headers)
     assert (response.status_code, response.json()["driver"]) == (200, "owner")
     assert program.client.post("/api/seat/take-back/", headers=program.headers).status_code == 409
@@ -346,11 +348,17 @@ async def waits_for_its_second_turn() -> tuple[Seat, asyncio.Future[Any]]:
     """A program at a seat, which has its first turn and asks for the next; and its request, which the site holds."""
     run = await sync_to_async(seated_run)("roaster_A", kind="remote")
     seat = await sync_to_async(seat_of)(run, "roaster_A")
+    return seat, await held_request(seat, after=1)
+
+
+async def held_request(seat: Seat, *, after: int) -> asyncio.Future[Any]:
+    """A program's request for a turn after that number, once the site holds it."""
     headers = {"Authorization": f"Bearer {token_of(seat)}"}
-    request = asyncio.ensure_future(AsyncClient().get("/api/seat/", {"wait": 60, "after": 1}, headers=headers))
+    request = asyncio.ensure_future(AsyncClient().get("/api/seat/", {"wait": 60, "after": after}, headers=headers))
     while not waiting._waiting[seat.pk]:
+        assert not request.done(), "it was answered at once"
         await asyncio.sleep(0.01)
-    return seat, request
+    return request
 
 
 @pytest.mark.django_db(transaction=True)
@@ -362,6 +370,38 @@ async def test_a_wait_ends_as_soon_as_the_next_turn_is_open() -> None:
     response = await request
     assert response.json()["turn"] == 2
     assert not waiting._waiting
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("stop", "go_on"),
+    [
+        (lambda seat: verbs.hand_over(seat, "script"), verbs.hand_back),
+        (lambda seat: control.pause_run(seat.run_id), lambda seat: control.resume_run(seat.run_id)),
+    ],
+    ids=["stand-in", "pause"],
+)
+async def test_an_open_turn_that_is_not_the_programs_to_answer_is_waited_for(
+    stop: Callable[[Seat], object], go_on: Callable[[Seat], object]
+) -> None:
+    run = await sync_to_async(seated_run)("roaster_A", kind="remote")
+    seat = await sync_to_async(seat_of)(run, "roaster_A")
+    await sync_to_async(stop)(seat)
+    request = await held_request(seat, after=0)
+    await sync_to_async(go_on)(seat)
+    state = (await request).json()
+    assert (state["status"], state["turn"]) == ("your_turn", 1)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.asyncio
+async def test_whoever_waits_is_told_that_the_seat_may_be_taken_back() -> None:
+    seat, request = await waits_for_its_second_turn()
+    await sync_to_async(verbs.set_rules)(seat, absence="script", absence_minutes=1, wants_rationale=False)
+    await sync_to_async(verbs.hand_over)(seat, "script")
+    state = (await request).json()
+    assert (state["status"], state["may_take_back"]) == ("stand_in", True)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -129,10 +129,24 @@ def test_a_second_click_and_an_old_tab_change_nothing_and_show_where_the_partici
 
 
 @pytest.mark.parametrize("name", ["", "start", "seat_participant", "__class__", "x" * 10_000])
-def test_a_step_that_is_none_is_refused(client: Client, name: str) -> None:
+def test_a_step_that_is_none_is_refused_on_the_page_and_is_no_error_of_the_site(
+    client: Client, caplog: pytest.LogCaptureFixture, name: str
+) -> None:
     (ada,) = invited(small_study(), "ada")
-    assert step(client, ada, name).status_code == 400
+    response = step(client, ada, name)
+    assert response.status_code == 400
+    for words in ("the form names no step", "I agree and take part"):
+        assert words in response.content.decode()
+    assert not [record for record in caplog.records if record.exc_info]
     assert again(ada).stage == Stage.WELCOME
+
+
+@pytest.mark.parametrize("name", ["finish_game", "start"])
+def test_whoever_sends_a_form_while_the_game_lasts_is_led_to_its_seat(client: Client, name: str) -> None:
+    (ada,) = invited(small_study(), "ada")
+    ada = walk_to(ada, Stage.GAME)
+    assert ada.seat
+    assert step(client, ada, name).headers["Location"] == seat_links.path_of(ada.seat)
 
 
 @pytest.mark.parametrize("number", ["", "-1", "2", "x", "9" * 5000, "٣"])
@@ -576,15 +590,22 @@ def test_deletion_asks_again_says_what_stays_and_wants_the_label(staff: Client) 
     ada = walk_to(ada, Stage.DONE)
     address = f"/studies/{ada.study_id}/people/{ada.pk}/delete/"
     page = staff.get(address).content.decode()
+    assert "when they sat there and how that time was spent" in page
     assert "This stays, as nobody’s" in page
     assert "the reasons written beside each action" in page
+    assert ada.seat
+    way_to_delete_the_run = reverse("dashboards:run_delete", args=[ada.seat.run_id])
+    assert way_to_delete_the_run in page
     refused = staff.post(address, {"typed": "bo"})
     assert "neither this participant’s label" in unescape(refused.content.decode())
     assert again(ada).label == "ada"
     assert staff.post(address, {"typed": "ada"}).status_code == 302
     assert again(ada).label == f"deleted {ada.pk}"
     assert Run.objects.count() == 1
-    assert "data deleted" in staff.get(f"/studies/{ada.study_id}/").content.decode()
+    page = staff.get(f"/studies/{ada.study_id}/").content.decode()
+    assert "data deleted" in page
+    assert address in page
+    assert way_to_delete_the_run in staff.get(address).content.decode()
 
 
 def test_deletion_can_take_the_whole_run_and_is_refused_while_it_moves(staff: Client) -> None:

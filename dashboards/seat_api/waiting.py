@@ -27,24 +27,30 @@ _waiting: Counter[int] = Counter()
 
 
 async def next_state(token: str, *, after: int, wait_seconds: float) -> Answer:
-    """The seat's state: at once if a turn newer than `after` is open or the run is over, else when that comes.
+    """The seat's state: at once if a turn newer than `after` is its own or the run is over, else when that comes.
 
-    A hint on the channel layer wakes it; hints may be lost, so it also looks by itself. Raises Refused.
+    Whoever may take the seat back is told within a second. A hint on the channel layer wakes it; hints may be lost, so
+    it also looks by itself. Raises Refused.
     """
-    deadline = time.monotonic() + wait_seconds
+    began = time.monotonic()
     run_id, seat_id, state = await sync_to_async(_look)(token)
     if is_news(state, after) or wait_seconds <= 0:
         return state
     async with _one_of_few(seat_id), _hints(run_id) as bell:
-        while not is_news(state, after) and (left := deadline - time.monotonic()) > 0:
+        while not is_news(state, after) and (left := began + _patience(state, wait_seconds) - time.monotonic()) > 0:
             await _wait(bell, min(left, LOOK_EVERY_SECONDS))
             _, _, state = await sync_to_async(_look)(token)
     return state
 
 
 def is_news(state: Answer, after: int) -> bool:
-    """Whether there is something to do that the program has not seen, or nothing will ever be again."""
-    return state["is_over"] or (state["turn"] is not None and state["turn"] > after)
+    """Whether there is something to decide that the program has not seen, or nothing will ever be again."""
+    return bool(state["is_over"] or (state["status"] == "your_turn" and state["turn"] > after))
+
+
+def _patience(state: Answer, wait_seconds: float) -> float:
+    """How long a state that is no news is kept from the program."""
+    return min(wait_seconds, LOOK_EVERY_SECONDS) if state["may_take_back"] else wait_seconds
 
 
 def _look(token: str) -> tuple[int, int, Answer]:

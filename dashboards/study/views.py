@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -31,6 +30,7 @@ from simulation.studies.questionnaire import SCALE, Question, QuestionnaireError
 
 Stage = Participant.Stage
 LEAVE_SECONDS: Final = 6
+NO_STEP: Final = "Nothing was sent: the form names no step of this study. Use the buttons of this page."
 
 TITLES: Final = {
     Stage.WELCOME: "Welcome",
@@ -51,9 +51,6 @@ def way(request: HttpRequest, participant: Participant, token: str) -> HttpRespo
     """Where the participant stands; a POST takes a step and shows where it led."""
     if request.method == "POST":
         return take_step(request, participant, token)
-    if participant.stage == Stage.GAME and not verbs.is_played_out(participant.seat):
-        assert participant.seat is not None, "a seat that is gone is played out"
-        return HttpResponseRedirect(seat_links.path_of(participant.seat))
     return show(request, participant, token)
 
 
@@ -71,7 +68,7 @@ def take_step(request: HttpRequest, participant: Participant, token: str) -> Htt
     """Takes the step that a form names. One that was taken already changes nothing; one that cannot be says why."""
     step = STEPS.get(request.POST.get("step", ""))
     if step is None:
-        raise BadRequest("the form names no step")
+        return show(request, participant, token, refusal=NO_STEP, status=400)
     try:
         step(participant, request.POST)
     except verbs.WrongStage:
@@ -123,9 +120,13 @@ def show(
     *,
     refusal: str = "",
     problems: Mapping[int, str] | None = None,
+    status: int = 200,
 ) -> HttpResponse:
-    """The page of the participant's stage; with what was typed, where a step was refused."""
+    """The page of the participant's stage; with what was typed, where a step was refused. A game has its seat's."""
     stage = Stage(participant.stage)
+    if stage == Stage.GAME and not verbs.is_played_out(participant.seat):
+        assert participant.seat is not None, "a seat that is gone is played out"
+        return HttpResponseRedirect(seat_links.path_of(participant.seat))
     context = {
         "participant": participant,
         "study": participant.study,
@@ -136,7 +137,7 @@ def show(
         "has_problems": bool(problems),
         **CONTEXTS[stage](participant, request.POST, problems or {}),
     }
-    response = render(request, f"study/{stage.value}.html", context)
+    response = render(request, f"study/{stage.value}.html", context, status=status)
     if stage == Stage.DONE and "leave" in request.GET and context["onward"]:
         response.headers["Refresh"] = f"{LEAVE_SECONDS};url={context['onward']}"
     return response

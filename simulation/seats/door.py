@@ -269,13 +269,15 @@ def waited_for(run: Run, seat: Seat, turn: Ask | None) -> list[str]:
 
 
 def _status(seat: Seat, turn: Ask | None) -> str:
-    """One word for the page: your_turn, waiting, paused, draft, failed, bankrupt, finished, stopped."""
+    """One word: your_turn, stand_in, waiting, paused, draft, failed, bankrupt, finished, stopped."""
     run = seat.run
     if seat.firm.bankrupt_day is not None:
         return "bankrupt"
-    if run.is_moving:
-        return "your_turn" if turn else "waiting"
-    return str(run.status)
+    if not run.is_moving:
+        return str(run.status)
+    if seat.driver != Seat.Driver.OWNER:
+        return "stand_in"
+    return "your_turn" if turn else "waiting"
 
 
 def _newest_observation(last: Ask) -> tuple[dict[str, Any] | None, Ask | None]:

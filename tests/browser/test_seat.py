@@ -42,6 +42,13 @@ window.fetch = async (...request) => {
   return answer;
 };
 """
+# What a narrow header cuts of a wait for many that has lasted long.
+TELL_A_LONG_WAIT = """() => {
+  const [names, time] = ["turn", "waited"].map((slot) => document.querySelector(`#head [data-slot=${slot}]`));
+  [names.textContent, time.textContent] = ["waiting for retailer_A, retailer_B, roaster_B and 3 more", "· 12:34:56"];
+  const isCut = (one) => one.scrollWidth > one.clientWidth || one.getBoundingClientRect().right > innerWidth;
+  return { names: isCut(names), time: isCut(time) };
+}"""
 NO_SOCKET = (
     "window.WebSocket = class { constructor() { setTimeout(() => this.onclose?.({ code: 1006 })); } close() {} };"
 )
@@ -330,11 +337,17 @@ def test_queued_actions_run_one_by_one_and_stop_at_a_refusal(table: Site, page: 
 def test_ones_own_pause_and_what_the_researcher_does_are_seen_at_once(site: Site, page: Page) -> None:
     run = new_run("roaster_A")
     sit_down(page, address_of(site, run))
+    page.locator("#do-column").focus()
+    page.keyboard.press("Tab")
+    expect(page.locator("#group-Trade")).to_be_focused()
     page.locator("#pause").click()
     expect(page.locator("#own-pause")).to_contain_text("You have paused the game.")
     expect(page.locator("#do-column")).to_be_hidden()
-    page.keyboard.press("Enter")  # the button that lets it go on has the focus
-    expect(page.locator("#do-column")).to_be_visible()
+    expect(page.locator("#go-on")).to_be_focused()
+    page.reload()
+    expect(page.locator("#go-on")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#do-column")).to_be_focused()
     in_thread(lambda: verbs.nudge(seat_of(run, "roaster_A"), "The others wait for you."))
     expect(page.locator("#nudge")).to_contain_text("The others wait for you.")
     page.get_by_role("button", name="Got it").click()
@@ -346,6 +359,7 @@ def test_ones_own_pause_and_what_the_researcher_does_are_seen_at_once(site: Site
     expect(page).to_have_title("● Your turn · Roaster A")
     in_thread(lambda: verbs.hand_over(seat_of(run, "roaster_A"), "script"))
     expect(page.locator("#stand-in")).to_contain_text("A script has played Roaster A since")
+    expect(page).to_have_title("A stand-in plays · Roaster A")
     in_thread(lambda: verbs.hand_back(seat_of(run, "roaster_A")))
     expect(page.locator("#stand-in")).to_be_hidden()
     in_thread(lambda: verbs.revoke(seat_of(run, "roaster_A")))
@@ -393,3 +407,4 @@ def test_the_help_names_every_key_and_a_narrow_screen_has_tabs(site: Site, page:
     page.keyboard.press("s")
     expect(page.locator("#form-set_retail_price")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") == 390
+    assert page.evaluate(TELL_A_LONG_WAIT) == {"names": True, "time": False}

@@ -72,20 +72,26 @@ function showPieces(told) {
   tellTurn();
 }
 
-let toldTurn = desk.state.turn;
+let toldTurn = turnToTell();
 
 // Says once that a turn has come, to eyes, ears and readers of the screen.
 function tellTurn() {
-  const { turn, time } = desk.state;
+  const { time } = desk.state;
+  const turn = turnToTell();
   if (turn === toldTurn) return;
   toldTurn = turn;
-  if (!turn) return say(header.turnText());
+  if (!turn) return say(header.turnWords());
   if (find("content").dataset.tab !== "did") tabOf("did").dataset.news = "";
   const newest = document.querySelector("#did .call");
   const result = newest ? newest.innerText.replace(/[↻✎\s]+/g, " ").slice(0, 240) : "";
   const woken = desk.woken_by.length ? `Woken: ${desk.woken_by.join("; ")}. ` : "";
   say(`${woken}Your turn: Day ${time.day} ${time.clock}, ${time.calls_left_today} slots left. ${result}`);
   if (desk.woken_by.length && (document.hidden || Date.now() - sentAt > AT_ONCE_MS)) sound.beep();
+}
+
+// A turn that a stand-in plays is no news to the person.
+function turnToTell() {
+  return desk.state.status === "stand_in" ? null : desk.state.turn;
 }
 
 function say(text) {
@@ -144,7 +150,7 @@ function leave(why) {
 // Acting
 
 function isMyTurn() {
-  return desk.state.turn !== null && desk.state.status === "your_turn" && desk.state.driver === "owner";
+  return desk.state.status === "your_turn";
 }
 
 function mayAct() {
@@ -374,7 +380,6 @@ async function pause(isOn) {
   const answer = await post("pause/", { is_on: String(isOn) }).catch(() => null);
   if (!answer?.data?.state) return tellNotTaken(answer?.data?.error ?? "The server could not be reached; try again.");
   take({ state: answer.data.state });
-  find(isOn ? "go-on" : "do-column").focus({ preventScroll: true });
 }
 find("pause").addEventListener("click", () => pause(true));
 find("go-on").addEventListener("click", () => pause(false));

@@ -10,6 +10,7 @@ const STATES = {
   finished: "Finished",
   stopped: "Ended",
 };
+const TITLES = { ...STATES, your_turn: "● Your turn", waiting: "Waiting", stand_in: "A stand-in plays" };
 const DRIVERS = { script: "A script", model: "A language model" };
 
 export class Header {
@@ -40,9 +41,17 @@ export class Header {
     pause.disabled = isOwnPause;
     this.banner("own-pause", isOwnPause ? state.status_text : "", "own-pause");
     this.banner("status", isOwnPause ? "" : state.status_text);
-    document.getElementById("content").inert = isOwnPause; // nobody thinks off the clock
+    this.rest(isOwnPause);
     const isNew = state.nudge && wishes.get("nudge-seen") !== state.nudged_at;
     this.banner("nudge", isNew ? `From the researcher: ${state.nudge}` : "", "nudge");
+  }
+
+  // Nobody thinks off the clock: the desk is out of reach, and whoever was at it finds the way back under their finger.
+  rest(isResting) {
+    const desk = document.getElementById("content");
+    if (desk.inert === isResting) return;
+    desk.inert = isResting;
+    document.getElementById(isResting ? "go-on" : "do-column").focus({ preventScroll: true });
   }
 
   showSlots(time) {
@@ -56,23 +65,24 @@ export class Header {
 
   tick() {
     if (!this.state) return;
-    setText(slot(this.head, "turn"), this.turnText());
-    const mark = { your_turn: "● Your turn", waiting: "Waiting" }[this.state.status] ?? STATES[this.state.status];
+    setText(slot(this.head, "turn"), this.turnWords());
+    setText(slot(this.head, "waited"), this.waitedText());
+    const mark = TITLES[this.state.status];
     const text = `${mark} · ${this.title}`;
     if (document.title !== text) document.title = text;
   }
 
-  // Whose turn it is, and how long a wait has lasted.
-  turnText() {
-    const { status, waiting_since: since, driver } = this.state;
-    const isWaiting = status === "waiting" && driver === "owner" && !this.isSending && since;
-    return this.turnWords() + (isWaiting ? ` · ${duration(Date.now() + this.skewMs - new Date(since))}` : "");
+  // How long a wait has lasted.
+  waitedText() {
+    const { status, waiting_since: since } = this.state;
+    const isWaiting = status === "waiting" && !this.isSending && since;
+    return isWaiting ? `· ${duration(Date.now() + this.skewMs - new Date(since))}` : "";
   }
 
   turnWords() {
     const { status, waiting_for: names, driver } = this.state;
     if (this.isSending) return "sending…";
-    if (driver !== "owner" && ["your_turn", "waiting"].includes(status)) return `${DRIVERS[driver].toLowerCase()} plays`;
+    if (status === "stand_in") return `${DRIVERS[driver].toLowerCase()} plays`;
     if (status === "your_turn") return "your turn";
     if (status !== "waiting") return STATES[status] ?? status;
     return names.length ? `waiting for ${listed(names)}` : "the table moves on…";

@@ -27,7 +27,9 @@ def rows_behind(figure: Figure, first: int, until: int) -> list[list[Any]]:
         return as_table(days_of_lines(traces, until), always=[DAY, *(name_of(trace) for trace in traces)])
     titles = (axis_title(layout, "xaxis", "x"), axis_title(layout, "yaxis", "y"))
     rows = [row for trace in traces for row in rows_of_trace(trace, titles, first, until)]
-    return as_table(rows)
+    if rows:
+        return as_table(rows)
+    return as_table([], always=[heading for trace in traces for heading in columns_of(trace, titles)] or titles)
 
 
 def as_table(rows: Sequence[Row], always: Sequence[str] = ()) -> list[list[Any]]:
@@ -90,6 +92,15 @@ def rows_of_trace(trace: Trace, titles: tuple[str, str], first: int, until: int)
     if trace.get("type") == "heatmap":
         return rows_of_cells(trace, titles, until)
     return rows_of_points(trace, titles, until)
+
+
+def columns_of(trace: Trace, titles: tuple[str, str]) -> list[str]:
+    """The headings of a trace, where it has no row yet to name them."""
+    meta = trace.get("meta", {})
+    if trace.get("type") != "heatmap" and "sums" not in meta:
+        return [SERIES, *titles]
+    of_what = meta.get("titles", []) if "labels" in meta else titles[::-1]
+    return [*of_what, value_title(trace, titles)]
 
 
 def rows_of_points(trace: Trace, titles: tuple[str, str], until: int) -> list[Row]:

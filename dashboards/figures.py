@@ -17,6 +17,9 @@ from marketplace.economy.money import usd
 
 Figure = dict[str, Any]
 
+FEW_DAYS: Final = 8
+"""On an axis of at most so many every one is written."""
+
 
 class Measure(NamedTuple):
     """A figure of the books that is drawn over the days."""
@@ -93,6 +96,18 @@ def line(firm: str, days: list[int], amounts: list[float], *, is_evaluated: bool
     }
 
 
+def days_axis(days: int) -> dict[str, Any]:
+    """The axis of a run's days; a single one stands in the middle."""
+    axis = {
+        "title": {"text": "Day"},
+        "range": [0, days - 1] if days > 1 else [-0.5, 0.5],
+        "zeroline": False,
+        "unifiedhovertitle": {"text": "Day %{x}"},
+    }
+    # Where days are few plotly.js would write parts of them, rounded: 0 0 0 1 1 1.
+    return axis | {"dtick": 1} if days <= FEW_DAYS else axis
+
+
 def layout(frame: Frame, measure: Measure) -> dict[str, Any]:
     """Axes of fixed days, so that nothing jumps while lines grow, and the festival's band."""
     return {
@@ -102,12 +117,7 @@ def layout(frame: Frame, measure: Measure) -> dict[str, Any]:
         "hovermode": "x unified",
         "dragmode": "zoom",
         "margin": {"l": 64, "r": 24, "t": 12, "b": 40},
-        "xaxis": {
-            "title": {"text": "Day"},
-            "range": [0, max(frame.days - 1, 1)],
-            "zeroline": False,
-            "unifiedhovertitle": {"text": "Day %{x}"},
-        },
+        "xaxis": days_axis(frame.days),
         "yaxis": {"title": {"text": "USD"}, "tickformat": ",.0f", "zeroline": True, "zerolinewidth": 1.5},
         "shapes": [festival_band(frame.festival)] if frame.festival else [],
     }

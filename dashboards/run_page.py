@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 from dashboards.access import staff_only
 from dashboards.asked import choice_asked, firm_asked, number_in
 from dashboards.books import evenings_of, last_event, sheet_of
+from dashboards.cards_seen import cards_seen
 from dashboards.colours import style_of
 from dashboards.figures import Figure
 from dashboards.forms import PACES
@@ -22,8 +23,18 @@ from dashboards.tabs import TABS, overview
 from dashboards.tabs.look import Look
 from dashboards.tabs.overview_figures import figures_of
 from dashboards.tabs.parts import modules, tab_parts
-from dashboards.tabs_views import fragment_context, look_at
-from dashboards.tape import GROUPS, LINES_PER_PAGE, PUBLIC_KINDS, Filter, Line, lines_of, rows_before, told_to
+from dashboards.tabs_views import fragment_context, look_at, look_of
+from dashboards.tape import (
+    GROUPS,
+    LINES_PER_PAGE,
+    PUBLIC_KINDS,
+    TOLD_BODIES,
+    Filter,
+    Line,
+    lines_of,
+    rows_before,
+    told_to,
+)
 from marketplace.rows import in_run, number_of
 from simulation.models import Event, Run
 
@@ -39,9 +50,11 @@ def run_page(request: HttpRequest, run_id: int) -> HttpResponse:
     look = look_at(snapshot.run, snapshot.firms, request.GET)
     tab = TABS.get(request.GET.get("tab", ""), next(iter(TABS.values())))
     parts = [part._asdict() for part in tab_parts()]
+    lines = snapshot.lines if look.is_live and not look.knower else lines_seen(look, look.run.events + 1)
     context = {
         "snapshot": snapshot,
-        "for_script": {**snapshot.for_script, "tabs": parts, "publicKinds": PUBLIC_KINDS},
+        "cards": cards_seen(snapshot, look, lines),
+        "for_script": {**snapshot.for_script, "tabs": parts, "publicKinds": PUBLIC_KINDS, "toldBodies": TOLD_BODIES},
         "state": snapshot.state,
         "groups": GROUPS,
         "buttons": BUTTONS,
@@ -49,7 +62,7 @@ def run_page(request: HttpRequest, run_id: int) -> HttpResponse:
         "paces": paces_for(snapshot.run.pace_seconds),
         "tabs": tab_parts(),
         "modules": modules(),
-        **tape_context(snapshot.run, snapshot.lines, snapshot.run.events),
+        **tape_context(snapshot.run, lines, snapshot.run.events),
         **fragment_context(tab, look),
     }
     if tab is overview.TAB:
@@ -74,11 +87,18 @@ def tape(request: HttpRequest, run_id: int) -> HttpResponse:
     look = look_at(run, firms, request.GET)
     before = number_in(request.GET, "before") or end_of(look)
     firm = firm_asked(request.GET.get("firm", ""), firms)
-    told = told_to(look.knower, look.until) if look.knower else Q()
-    only = Filter(choice_asked(request.GET, "group", GROUPS), firm.pk if firm else 0, told)
-    lines = lines_of(rows_before(run.pk, before, only), look.names)
+    lines = lines_seen(look, before, choice_asked(request.GET, "group", GROUPS), firm.pk if firm else 0)
     context = {"look": look, **tape_context(run, lines, before - 1)}
     return render(request, "dashboards/_tape_lines.html", context)
+
+
+def lines_seen(look: Look, before: int, group: str = "", firm_key: int = 0) -> list[Line]:
+    """The newest lines before a number, up to the day that is shown, as they were or as a firm was told them."""
+    told = told_to(look.knower, look.until) if look.knower else Q()
+    if not look.is_live:
+        told &= Q(day__lte=look.until)
+    rows = rows_before(look.run.pk, before, Filter(group, firm_key, told))
+    return lines_of(rows, look.names, look.knower)
 
 
 def end_of(look: Look) -> int:
@@ -109,7 +129,9 @@ def tape_context(run: Run, lines: list[Line], upto: int) -> dict[str, Any]:
 @require_safe
 @staff_only
 def days_csv(request: HttpRequest, run_id: int) -> HttpResponse:
-    """The books of every firm at each day's end, for a spreadsheet."""
-    run = get_object_or_404(Run, pk=run_id)
-    rows = sheet_of(evenings_of(run, firms_of(run), last_event(run)))
-    return csv_response(rows, f"coffeebench-run-{run.pk}-days.csv")
+    """The books at each day's end up to the one that is shown: of every firm, or of the one as which one looks."""
+    look = look_of(run_id, request.GET)
+    firms = [look.knower] if look.knower else look.firms
+    evenings = evenings_of(look.run, firms, last_event(look.run))
+    rows = sheet_of(evening for evening in evenings if look.is_live or evening.day <= look.until)
+    return csv_response(rows, f"coffeebench-run-{run_id}-days.csv")

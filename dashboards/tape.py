@@ -95,6 +95,8 @@ SENTENCES: Final = {
 }
 # The field of an event that holds what a firm wrote at length.
 BODIES: Final = {"offer_made": "message", "message_sent": "body", "shipment_returned": "reason"}
+# What comes with its event. A letter must be read first, which the tab Messages knows; a return's reason is never told.
+TOLD_BODIES: Final = ("offer_made",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,13 +172,13 @@ def rows_before(run_id: int, before: int, only: Filter, limit: int = LINES_PER_P
     return rows_of(only.apply(events).order_by("-pk")[:limit])
 
 
-def lines_of(rows: Iterable[EventRow], names: Mapping[int, str]) -> list[Line]:
+def lines_of(rows: Iterable[EventRow], names: Mapping[int, str], knower: Firm | None = None) -> list[Line]:
     """The lines of some events, in their order; `names` maps a firm's key to its name."""
-    return [line_of(row, names) for row in rows]
+    return [line_of(row, names, knower) for row in rows]
 
 
-def line_of(row: EventRow, names: Mapping[int, str]) -> Line:
-    """The line of one event."""
+def line_of(row: EventRow, names: Mapping[int, str], knower: Firm | None = None) -> Line:
+    """The line of one event, as it was or as one firm was told it."""
     return Line(
         number=number_of(row.pk),
         kind=row.kind,
@@ -187,9 +189,16 @@ def line_of(row: EventRow, names: Mapping[int, str]) -> Line:
         firm=names.get(row.firm_id or 0, ""),
         other=names.get(row.other_id or 0, ""),
         text=sendable(sentence(row)),
-        body=sendable(str(row.data.get(BODIES.get(row.kind, ""), ""))),
+        body=body_of(row, knower),
         is_action=row.kind in ACTIONS,
     )
+
+
+def body_of(row: EventRow, knower: Firm | None = None) -> str:
+    """What a firm wrote at length; nothing where the firm as which one looks was not told it with the event."""
+    if knower is not None and row.firm_id != knower.pk and row.kind not in TOLD_BODIES:
+        return ""
+    return sendable(str(row.data.get(BODIES.get(row.kind, ""), "")))
 
 
 def sentence(row: EventRow) -> str:

@@ -110,6 +110,7 @@ class Letter(NamedTuple):
     refers_to: str
     url: str
     turn: int
+    is_read: bool
 
 
 class Booked(NamedTuple):
@@ -385,11 +386,12 @@ def letter_of(message: Message, names: dict[int, str], offer: Offer) -> Letter:
         ", ".join(refers),
         address(message),
         number_of(message.turn_id),
+        message.read_minute is not None,
     )
 
 
 def as_known(steps: Iterable[Step], knower: str) -> list[Step]:
-    """A trail as one of its firms knew it: without the turns, the bookings and the costs of others (RULES.md 11)."""
+    """A trail as one of its firms knew it: without others' turns, bookings and costs, and the cabinet (RULES.md 11)."""
     return [step_as_known(step, knower) for step in steps]
 
 
@@ -402,7 +404,15 @@ def step_as_known(step: Step, knower: str) -> Step:
         facts=[fact for fact in step.facts if fact.name != SELLERS_COST or is_seller],
         decided=step.decided if is_own else None,
         untold="" if step.decided is None or is_own else step.decided.firm,
-        letters=[each if each.sender == knower else each._replace(turn=0) for each in step.letters],
+        url="",
+        letters=[letter_as_known(each, knower) for each in step.letters],
         booked=[each for each in step.booked if each.firm == knower],
         books_of=step.books_of if step.books_of == knower else "",
     )
+
+
+def letter_as_known(letter: Letter, knower: str) -> Letter:
+    """One message as a firm knew it: its own, or one that it got, whose text it knows once it has read it."""
+    if letter.sender == knower:
+        return letter._replace(url="")
+    return letter._replace(url="", turn=0, body=letter.body if letter.is_read else "")

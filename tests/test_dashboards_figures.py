@@ -72,12 +72,19 @@ def test_the_festival_is_a_named_band_over_its_whole_days() -> None:
 def test_without_a_festival_there_is_no_band_and_without_evenings_no_point() -> None:
     figure = firms_over_days([], Frame(1, FIRMS, "", None), MEASURES["net_income"])
     assert figure["layout"]["shapes"] == []
-    assert figure["layout"]["xaxis"]["range"] == [0, 1]  # an axis of one day would have no width
+    axis = figure["layout"]["xaxis"]
+    assert (axis["range"], axis["dtick"]) == ([-0.5, 0.5], 1)  # its one day, once, in the middle
     assert [line["y"] for line in figure["data"]] == [[], [], []]
 
 
 def test_the_axis_holds_all_days_from_the_start_so_that_nothing_jumps() -> None:
     assert firms_over_days([], FRAME, MEASURES["cash"])["layout"]["xaxis"]["range"] == [0, 89]
+
+
+@pytest.mark.parametrize(("days", "step"), [(8, 1), (9, None)])
+def test_few_days_are_written_one_by_one(days: int, step: int | None) -> None:
+    frame = Frame(days, FIRMS, "", None)
+    assert firms_over_days([], frame, MEASURES["cash"])["layout"]["xaxis"].get("dtick") == step
 
 
 def test_labels_are_no_markup() -> None:

@@ -447,6 +447,15 @@ def test_the_file_has_a_row_a_firm_and_day(staff: Client) -> None:
     assert "attachment" in answer.headers["Content-Disposition"]
 
 
+def test_the_file_of_a_firm_has_its_own_books_up_to_the_day(staff: Client) -> None:
+    run = make_run()
+    for day in range(3):
+        end_day(run, day, {})
+    answer = staff.get(f"/runs/{run.pk}/days.csv?as=farmer_B&day=1")
+    rows = csv.DictReader(io.StringIO(answer.content.decode()))
+    assert [(row["day"], row["firm"]) for row in rows] == [("0", "farmer_B"), ("1", "farmer_B")]
+
+
 # What firms and people write
 
 HOSTILE = '</script><script>alert(1)</script><img src=x onerror=alert(1)>=HYPERLINK("http://x")\u202e{{ 7|add:7 }}'

@@ -21,10 +21,12 @@ from dashboards.tabs import TABS, overview
 from dashboards.tabs.overview_figures import HEADROOM_USD
 from dashboards.tabs_views import look_at
 from marketplace.economy.money import usd
+from marketplace.models import Firm
 from simulation.engine.scenario import scenario_from
-from simulation.models import Run
+from simulation.models import Event, Run, Turn
 from tests.rows import FORMULA, SCRIPT, LittleRun
 from tests.small_runs import add_event, end_day, make_run
+from tests.wild_runs import wild_run
 
 pytestmark = pytest.mark.django_db
 
@@ -103,8 +105,9 @@ def test_a_page_that_opens_at_a_tab_costs_at_most_twelve_queries(
     staff: Client, tab: str, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     run = LittleRun().run
-    with django_assert_max_num_queries(12):
-        assert staff.get(f"/runs/{run.pk}/?tab={tab}").status_code == 200
+    for look, most in (("", 12), ("&day=0&as=roaster_A", 13)):  # the lines of the tape that are shown are one more
+        with django_assert_max_num_queries(most):
+            assert staff.get(f"/runs/{run.pk}/?tab={tab}{look}").status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -209,6 +212,65 @@ def test_the_tape_of_a_firm_has_what_all_are_told_and_leads_to_no_turn_of_anothe
     assert ("(L1)" in page, "(L2)" in page, "is bankrupt" in page) == (True, True, False)
     assert re.findall(r"/events/(\d+)/turn/", page) == ["2"]
     assert "is bankrupt" in staff.get(f"/runs/{run.pk}/tape/?as=roaster_A&day=2").content.decode()
+
+
+def test_the_tape_of_a_firm_tells_no_letter_before_it_is_read_and_no_reason_of_a_return(staff: Client) -> None:
+    run = make_run()
+    add_event(run, "message_sent", "farmer_A", "roaster_A", message="M1", title="Frost", body="Hands off")
+    add_event(run, "shipment_returned", "farmer_A", "roaster_A", item="green_coffee_kg", reason="Mouldy")
+    add_event(run, "offer_made", "farmer_A", "roaster_A", item="green_coffee_kg", message="Take it")
+    for knower, told in (("farmer_A", [True, True, True]), ("roaster_A", [False, False, True])):
+        for address in ("tape/?", "?", "tabs/tape/?"):
+            page = staff.get(f"/runs/{run.pk}/{address}as={knower}").content.decode()
+            assert "Frost" in page
+            assert [words in page for words in ("Hands off", "Mouldy", "Take it")] == told, address
+    found = [staff.get(f"/runs/{run.pk}/tabs/tape/?text=mouldy{more}").content for more in ("", "&as=roaster_A")]
+    assert [b"tape-row-text" in page for page in found] == [True, False]
+
+
+@pytest.mark.parametrize("tab", list(TABS))
+def test_as_a_firm_knew_it_a_tab_leads_to_its_own_turns_alone_and_to_no_record(staff: Client, tab: str) -> None:
+    run = wild_run()
+    turns = {turn.number: turn.firm.name for turn in Turn.objects.filter(run=run).select_related("firm")}
+    events = {event.number: event.firm_id for event in Event.objects.filter(run=run)}
+    own = {firm.name: firm.pk for firm in firms_of(run)}
+    for knower in ("farmer_A", "roaster_A"):
+        for day in ("", "3"):
+            page = staff.get(f"/runs/{run.pk}/tabs/{tab}/?as={knower}&day={day}&within=start").content.decode()
+            assert "/admin/" not in page
+            assert {turns[int(number)] for number in re.findall(r"/turns/(\d+)/", page)} <= {knower}
+            assert {events[int(number)] for number in re.findall(r"/events/(\d+)/turn/", page)} <= {own[knower]}
+            assert set(re.findall(r"/firms/(\w+)/", page)) <= {knower}
+
+
+def test_a_page_opens_as_the_firm_knew_the_run(staff: Client) -> None:
+    run = played(4)
+    add_event(run, "price_set", "retailer_A", day=3, item="roasted_coffee_kg", price=20)
+    add_event(run, "price_set", "farmer_A", day=3, item="green_coffee_kg", price=2)
+    incomes = r'data-slot="net_income">([^<]*)<'
+    page = staff.get(f"/runs/{run.pk}/?as=farmer_A").content.decode()
+    assert re.findall(incomes, page) == ["−30.00", *["–"] * 5]
+    assert re.findall(r"/firms/(\w+)/", page) == ["farmer_A"]
+    lines = page.split('id="tape-lines"')[1].split("<template")[0]
+    assert ("green coffee" in lines, "roasted coffee" in lines) == (True, False)
+    assert page.count("Not known to farmer_A") == 5
+    assert re.findall(incomes, staff.get(f"/runs/{run.pk}/?as=farmer_A&day=1").content.decode())[0] == "−10.00"
+
+
+def test_a_page_that_opens_at_a_day_has_the_cards_and_the_tape_of_its_evening(staff: Client) -> None:
+    run = played(4)
+    Firm.objects.filter(run=run, name="farmer_B").update(bankrupt_day=2)
+    early, later = (staff.get(f"/runs/{run.pk}/?day={day}").content.decode() for day in (1, 2))
+    assert 'data-slot="net_income">−10.00<' in early
+    assert ("Day 1 is over" in early, "Day 2 is over" in early) == (True, False)
+    assert ('data-slot="bankrupt">Bankrupt' in early, 'data-slot="bankrupt">Bankrupt' in later) == (False, True)
+
+
+def test_of_the_evaluated_firm_alone_the_passive_line_is_drawn(staff: Client) -> None:
+    run = played()
+    for knower, is_drawn in (("roaster_A", True), ("farmer_A", False)):
+        figure = staff.get(f"/runs/{run.pk}/tabs/overview/figures.json?as={knower}").json()["net_income"]
+        assert ("headroom" in lines_of(figure)) == is_drawn
 
 
 # Cards
@@ -347,6 +409,23 @@ def test_sums_of_a_heat_map_and_of_bars_are_named_by_its_axes() -> None:
     bars = {"type": "bar", "name": "roast", "x": ["A"], "meta": {"into": "y", "sums": [[0, 0, 2], [1, 0, 3]]}}
     layout = {"yaxis": {"title": {"text": "Calls"}}}
     assert rows_behind({"data": [bars], "layout": layout}, 0, 5) == [["Series", "x", "Calls"], ["roast", "A", 5]]
+
+
+NO_SUMS: dict[str, Any] = {"sums": [], "value": "kg"}
+
+
+@pytest.mark.parametrize(
+    ("trace", "headings"),
+    [
+        ({"type": "heatmap", "x": [], "y": [], "meta": {**NO_SUMS, "into": "z", "columns": 0}}, ["From", "To", "kg"]),
+        ({"type": "sankey", "meta": {**NO_SUMS, "into": "v", "labels": [], "titles": ["Firm"]}}, ["Firm", "kg"]),
+        ({"type": "scatter", "name": "deals", "x": [], "y": []}, ["Series", "To", "From"]),
+        (None, ["To", "From"]),
+    ],
+)
+def test_the_sheet_of_an_empty_figure_has_its_headings(trace: dict[str, Any] | None, headings: list[str]) -> None:
+    layout = {"xaxis": {"title": {"text": "To"}}, "yaxis": {"title": {"text": "From"}}}
+    assert rows_behind({"data": [trace] if trace else [], "layout": layout}, 0, 5) == [headings]
 
 
 def test_cells_of_a_heat_map_are_rows() -> None:

@@ -275,6 +275,7 @@ def test_as_a_firm_knew_it_the_trail_shows_its_own_turns_bookings_and_costs_alon
             html = staff.get(f"/runs/{run.pk}/transfers/{transfer.number}/?as=roaster_A").content.decode()
             linked = {int(number) for number in re.findall(rf"/runs/{run.pk}/turns/(\d+)/", html)}
             assert linked <= own
+            assert "/admin/marketplace/" not in html
             led += len(linked)
             for number in re.findall(r">T(\d+)</a>", html):
                 assert Transfer.objects.get(pk=key_of(run.pk, int(number))).firm.name == "roaster_A"

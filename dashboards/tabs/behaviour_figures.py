@@ -106,7 +106,7 @@ def over_days(frame: Frame, title: str, unit: str, most: float = MANY) -> dict[s
         axis |= {"dtick": 1}  # or plotly.js would write halves as whole numbers
     chart = {**layout(frame, Measure("", title, "")), "yaxis": axis, "barmode": "stack"}
     # Half a day more on either side, for the whole bars of the first and the last one.
-    days = {**chart["xaxis"], "range": [-0.5, max(frame.days, 2) - 0.5]}
+    days = {**chart["xaxis"], "range": [-0.5, frame.days - 0.5]}
     return {**chart, "xaxis": days, "meta": {"axis": "days"}}
 
 
@@ -284,8 +284,8 @@ def cap_line(seat: Seat, row: int, frame: Frame) -> dict[str, Any]:
         "type": "line",
         "xref": "x",
         "yref": axis_name("y", row),
-        "x0": 0,
-        "x1": max(frame.days - 1, 1),
+        "x0": -0.5,
+        "x1": frame.days - 0.5,
         "y0": seat.cap_kg,
         "y1": seat.cap_kg,
         "line": {"width": 1, "dash": "dash"},

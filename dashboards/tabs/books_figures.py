@@ -131,5 +131,5 @@ def stacked(frame: Frame, title: str) -> dict[str, Any]:
         "showlegend": True,
         "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "font": {"size": 11}},
         "margin": {**plain["margin"], "t": 44},
-        "xaxis": {**plain["xaxis"], "range": [-0.6, max(frame.days - 1, 1) + 0.6]},
+        "xaxis": {**plain["xaxis"], "range": [-0.6, frame.days - 0.4]},
     }

@@ -23,7 +23,7 @@ def figures_of(run: Run, firms: Sequence[Firm], evenings: Iterable[Evening]) -> 
     evenings = list(evenings)
     frame = frame_of(run, [firm.name for firm in firms])
     figures = {name: firms_over_days(evenings, frame, measure) for name, measure in MEASURES.items()}
-    if firms:
+    if run.evaluated in frame.firms:
         figures["net_income"]["data"] = [*references(run), *figures["net_income"]["data"]]
     return figures
 

@@ -17,7 +17,7 @@ from django.http import QueryDict
 from dashboards.asked import choice_asked, firm_asked, number_asked, number_in
 from dashboards.tabs.look import Look
 from dashboards.tabs.pages import ROWS_PER_PAGE, Page, page_between
-from dashboards.tape import BODIES, GROUPS, EventRow, Filter, Line, line_of, rows_of, sentence, told_to
+from dashboards.tape import GROUPS, EventRow, Filter, Line, body_of, line_of, rows_of, sentence, told_to
 from dashboards.words import sendable
 from marketplace.models import Firm
 from marketplace.rows import in_run, key_of, number_of
@@ -58,13 +58,12 @@ class Search:
 
     def line(self, row: EventRow) -> Line | None:
         """The line of an event; None where the text is not in it."""
-        return line_of(row, self.names) if not self.text or self.text in self.words(row) else None
+        return line_of(row, self.names, self.knower) if not self.text or self.text in self.words(row) else None
 
     def words(self, row: EventRow) -> str:
         """All that a reader sees of an event's line but its time, for looking in it."""
         firm, other = self.names.get(row.firm_id or 0, ""), self.names.get(row.other_id or 0, "")
-        body = row.data.get(BODIES.get(row.kind, ""), "")
-        return sendable(f"{firm} {other} {sentence(row)} {body}").casefold()
+        return sendable(f"{firm} {other} {sentence(row)} {body_of(row, self.knower)}").casefold()
 
     def stretches(self, size: int, *, after: int = 0, before: int = 0, is_upwards: bool = False) -> Iterator[Stretch]:
         """The lines that match, newest first or oldest first, from `size` events at a time. A query each."""

@@ -153,3 +153,14 @@ def test_large_amounts_and_long_names_get_the_room_they_take(call: Any) -> None:
     assert wide["margin"]["l"] == narrow["margin"]["l"] > 140
     assert (wide["tickangle"], narrow["tickangle"]) == (0, -30)
     assert narrow["margin"]["b"] > wide["margin"]["b"]
+
+
+def test_a_label_leaves_the_top_to_the_name_of_the_festival(call: Any) -> None:
+    lines = [{"name": name, "x": [0, 1], "y": [0, 100], "line": {}, "meta": {}} for name in "AB"]
+
+    def tops(*, is_named_above: bool) -> list[int]:
+        look = {"isNarrow": True, "theme": {}, "isNamedAbove": is_named_above}
+        return [-note["yshift"] for note in call("labelsOf", lines, [0, 100], 200, look, file="labels")]
+
+    assert tops(is_named_above=False) == [0, 15]
+    assert tops(is_named_above=True) == [25, 40]

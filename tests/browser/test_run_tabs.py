@@ -123,6 +123,8 @@ def test_a_firm_sees_its_own_books_and_nobody_elses(site: Site, visitor: Page, c
     expect(visitor.locator(".line").filter(has_text="retailer_A")).to_have_count(0)
     expect(visitor.locator(".line").filter(has_text="farmer_A")).not_to_have_count(0)
     eventually(lambda: asked(visitor).get("as") == "farmer_A", SECONDS)
+    expect(visitor.locator(".card h2 a[href]")).to_have_text(["farmer_A"])
+    expect(visitor.locator("a[data-books]")).to_have_attribute("href", re.compile(r"days\.csv\?day=&as=farmer_A$"))
     visitor.reload()
     expect(income(visitor, "roaster_A")).to_have_text("–")
     expect(figure(visitor)).to_have_attribute("data-points", str(DAYS))
@@ -223,6 +225,27 @@ def test_a_page_that_nobody_sees_draws_nothing_and_catches_up(site: Site, visito
     expect(figure(visitor)).to_have_attribute("data-points", str(6 * 3))
 
 
+def test_a_pause_leaves_the_header_as_high_as_it_was(site: Site, visitor: Page) -> None:
+    run = played()
+    heights: dict[str, list[int]] = {}
+    for status in ("running", "paused"):
+        Run.objects.filter(pk=run.pk).update(status=status)
+        open_run(site, visitor, run)
+        for width in (360, 390, 650, 900, 1024, 1280):
+            visitor.set_viewport_size({"width": width, "height": 844})
+            height = visitor.evaluate("document.getElementById('run-header').offsetHeight")
+            heights.setdefault(status, []).append(height)
+    assert heights["paused"] == heights["running"]
+
+
+def test_of_a_run_of_one_day_its_only_evening_is_a_point(site: Site, visitor: Page) -> None:
+    run = make_run(days=1)
+    end_day(run, 0, {"farmer_A": -10.0})
+    open_run(site, visitor, run)
+    expect(figure(visitor).locator(".point").first).to_be_visible()
+    expect(figure(visitor).locator(".xtick")).to_have_text(["0"])
+
+
 @pytest.mark.parametrize("width", [390, 1000])
 def test_a_narrow_window_has_one_column_and_everything_in_it(site: Site, visitor: Page, width: int) -> None:
     run = LittleRun().run
@@ -252,6 +275,14 @@ def test_a_run_is_deleted_only_when_its_name_is_typed(site: Site, visitor: Page)
     visitor.get_by_role("button", name="Delete the run for good").click()
     expect(visitor.locator(".notices")).to_contain_text(re.compile(r"Of no more use, is deleted: .*18 events"))
     assert not Run.objects.exists()
+
+
+def test_a_page_of_a_run_that_was_deleted_says_so_alone(site: Site, visitor: Page) -> None:
+    run = make_run()
+    open_run(site, visitor, run)
+    run.delete()
+    visitor.get_by_role("tab", name="Market").click()
+    expect(visitor.locator(".tab-failed")).to_have_text("This run is no longer there.")
 
 
 def test_a_preset_fills_in_the_form_and_a_person_may_take_a_seat(site: Site, visitor: Page) -> None:

@@ -22,8 +22,8 @@ const signOf = (amount) => (Math.round(amount * 100) > 0 ? "gain" : Math.round(a
 const share = (part, whole) => (whole ? Math.min(100, (100 * part) / whole) : 0);
 
 export class Cards {
-  constructor(look, { evenings, standings, lasts, state }) {
-    Object.assign(this, { look, evenings, standings, lasts, today: state.today });
+  constructor(look, { run, evenings, standings, lasts, state }) {
+    Object.assign(this, { look, run, evenings, standings, lasts, today: state.today });
     this.cards = new Map([...document.querySelectorAll(".card")].map((card) => [card.dataset.firm, card]));
     look.addEventListener("change", ({ detail }) => (detail.day || detail.as) && this.show());
     this.show();
@@ -55,10 +55,17 @@ export class Cards {
     for (const [firm, card] of this.cards) {
       const isUnknown = Boolean(this.look.as) && this.look.as !== firm;
       card.toggleAttribute("data-unknown", isUnknown);
+      this.linkTurns(card.querySelector("h2 a"), firm, isUnknown);
       if (isUnknown) this.showUnknown(card, this.bankruptcyTold(firm));
       else if (this.look.isLive) this.showNow(card, firm);
       else this.showEvening(card, firm, this.look.day);
     }
+  }
+
+  // What a firm was told and did leads nowhere for those who do not know it.
+  linkTurns(link, firm, isUnknown) {
+    if (isUnknown) link.removeAttribute("href");
+    else link.href = `/runs/${this.run}/firms/${encodeURIComponent(firm)}/`;
   }
 
   showNow(card, firm) {

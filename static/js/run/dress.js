@@ -20,6 +20,9 @@ function coloured(trace) {
   return places.filter(([, is]) => is).reduce((result, [place]) => withValue(result, [place, "color"], colour), trace);
 }
 
+// A line of one point is drawn as that point: plotly.js would draw nothing.
+const pointed = (trace) => (trace.mode === "lines" && trace.y.filter((amount) => amount !== null).length === 1 ? { ...trace, mode: "lines+markers" } : trace);
+
 const isLabelled = (trace) => trace.mode?.includes("lines") && trace.x?.length && trace.y?.length;
 
 // `whole` are the traces up to now and `data` those that are shown: the axes hold the whole, so that they stand still
@@ -27,7 +30,7 @@ const isLabelled = (trace) => trace.mode?.includes("lines") && trace.x?.length &
 export function dressed({ data, layout }, { whole, ranges, width, height, revision }) {
   const theme = colours();
   const isNarrow = width < NARROW_PX;
-  const traces = data.map((trace) => greyed(coloured(trace), theme));
+  const traces = data.map((trace) => pointed(greyed(coloured(trace), theme)));
   const { margin, tickangle, entrywidth } = writingAround(layout, whole, width);
   const result = {
     ...layout,
@@ -61,7 +64,8 @@ function addLabels(result, traces, whole, { isNarrow, theme }) {
   const range = rangeOf(all);
   const margin = { ...result.margin, r: marginFor(all, isNarrow) };
   const inner = result.height - margin.t - margin.b;
-  Object.assign(result, { margin, annotations: [...result.annotations, ...labelsOf(lines, range, inner, { isNarrow, theme }), ...traces.filter(isFar).map(farNote(theme, isNarrow))] });
+  const isNamedAbove = result.shapes.some((shape) => shape.label);
+  Object.assign(result, { margin, annotations: [...result.annotations, ...labelsOf(lines, range, inner, { isNarrow, theme, isNamedAbove }), ...traces.filter(isFar).map(farNote(theme, isNarrow))] });
   result.yaxis = { ...result.yaxis, range };
 }
 

@@ -1,6 +1,7 @@
 // What a chart needs pixels for: the range of its money axis, and where the names fit beside the line ends.
 
 const LABEL_PX = 15;
+const NAMED_ABOVE_PX = 25; // the first label's place below the name of the festival, which stands at the top
 const LETTER_PX = 6.4;
 const STEPS = [1, 2, 2.5, 5, 10];
 
@@ -27,11 +28,11 @@ function roundUp(amount) {
 }
 
 // A name and amount beside the end of each line, pushed apart where they would lie on each other.
-export function labelsOf(lines, [low, high], height, { isNarrow, theme }) {
+export function labelsOf(lines, [low, high], height, { isNarrow, theme, isNamedAbove }) {
   const perPixel = (high - low) / Math.max(height, 1);
   const labels = ends(lines).map((line) => ({ line, x: line.x.at(-1), at: (high - line.y.at(-1)) / perPixel }));
   labels.sort((a, b) => a.at - b.at);
-  return apart(labels, height).map(({ line, x, at, to }) => ({
+  return apart(labels, height, isNamedAbove ? NAMED_ABOVE_PX : 0).map(({ line, x, at, to }) => ({
     x,
     y: line.y.at(-1),
     xanchor: "left",
@@ -56,9 +57,10 @@ export function marginFor(lines, isNarrow) {
   return Math.ceil((most * LETTER_PX + 12) / 16) * 16;
 }
 
-// Labels from top to bottom in pixels: each at least a line below the one before, all within the chart.
-function apart(labels, height) {
-  let free = 0;
+// Labels from top to bottom in pixels: each at least a line below the one before, all within the chart, none above `top`
+// while there is room.
+function apart(labels, height, top) {
+  let free = top;
   for (const label of labels) {
     label.to = Math.max(label.at, free);
     free = label.to + LABEL_PX;

@@ -23,6 +23,14 @@ const time = new Time(look, snapshot.state, (isPlaying) => (tabs.isPlaying = isP
 const alarms = new Alarms(look, snapshot.run, { cards, tabs });
 const tape = new Tape({ look, ...snapshot }, (lasts) => cards.showLasts(lasts));
 
+// What is downloaded is what is looked at.
+function followBooks() {
+  const { day, as } = look;
+  for (const link of document.querySelectorAll("a[data-books]")) link.search = new URLSearchParams({ day: day ?? "", as });
+}
+look.addEventListener("change", followBooks);
+followBooks();
+
 let seq = snapshot.since;
 let drawing = false;
 const news = { lines: [], evenings: [], standings: {}, state: null };

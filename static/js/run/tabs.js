@@ -13,7 +13,8 @@ const REFRESH_MS = 1000;
 const EVENING_MS = 2000;
 const FRAME_MS = 14;
 const LOADING_MS = 250;
-
+const GONE = 404;
+const FAILURES = { 400: "This address asks for something that is not there.", [GONE]: "This run is no longer there." };
 
 export class Tabs {
   constructor({ look, run, tabs, figures, state }) {
@@ -137,7 +138,7 @@ export class Tabs {
       const answer = await fetch(address, { signal, headers: { "HX-Request": "true" } });
       if (answer.headers.has("HX-Redirect")) location.assign(answer.headers.get("HX-Redirect"));
       if (answer.ok) return await answer.text();
-      this.fail(answer.status === 400 ? "This address asks for something that is not there." : "The server could not make this tab.");
+      this.fail(FAILURES[answer.status] ?? "The server could not make this tab.", { isFinal: answer.status === GONE });
     } catch (error) {
       if (error.name !== "AbortError") this.fail("The server does not answer.");
     }
@@ -145,13 +146,13 @@ export class Tabs {
   }
 
   // What is there stays, with a word above it; an empty place says it instead.
-  fail(text) {
+  fail(text, { isFinal = false } = {}) {
     this.panel.querySelector(":scope > .tab-failed")?.remove();
     const note = Object.assign(document.createElement("p"), { className: "tab-failed", textContent: `${text} ` });
     const again = Object.assign(document.createElement("button"), { className: "button small", type: "button", textContent: "Try again" });
     again.addEventListener("click", () => this.load({ afresh: true }));
     note.setAttribute("role", "alert");
-    note.append(again);
+    if (!isFinal) note.append(again);
     this.panel.prepend(note);
   }
 

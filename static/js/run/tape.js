@@ -11,8 +11,8 @@ const SETTLE_MS = 250;
 
 export class Tape {
   // `onPast` is told what each firm did last, once the lines up to the evening of a day are there.
-  constructor({ look, run, styles, since, publicKinds }, onPast) {
-    Object.assign(this, { look, run, styles, publicKinds, onPast });
+  constructor({ look, run, styles, since, publicKinds, toldBodies }, onPast) {
+    Object.assign(this, { look, run, styles, publicKinds, toldBodies, onPast });
     this.upto = since; // the list is complete up to this number; what is above it comes by `add`
     this.waiting = [];
     this.recent = []; // the newest lines, to add to a list that was fetched a moment ago
@@ -28,8 +28,7 @@ export class Tape {
     look.addEventListener("change", ({ detail }) => (detail.day || detail.as) && this.follow());
     this.isPast = !look.isLive;
     this.setLook();
-    // The page came with the newest lines, whatever its address looks at.
-    if (this.isPast || look.as) this.follow();
+    if (this.isPast) onPast(this.lastActions());
   }
 
   // Another day, or other eyes: the lines up to its evening, once the slider rests.
@@ -61,6 +60,11 @@ export class Tape {
     const isOf = (name) => !name || [firm, other].includes(name);
     const isTold = isOf(this.look.as) || this.publicKinds.includes(kind);
     return !this.isPast && isTold && (!wanted.value || wanted.value === group) && isOf(whose.value);
+  }
+
+  // As `body_of` in dashboards/tape.py: a letter must be read first, and a return's reason is never told.
+  isTold({ kind, firm }) {
+    return [firm, ""].includes(this.look.as) || this.toldBodies.includes(kind);
   }
 
   isAtTop() {
@@ -134,7 +138,7 @@ export class Tape {
     this.nameFirm(other, line.other);
     if (!line.other) row.querySelector(".line-to").remove();
     setText(slot(row, "text"), line.text);
-    if (line.body) setText(slot(row, "body"), line.body);
+    if (line.body && this.isTold(line)) setText(slot(row, "body"), line.body);
     else row.querySelector("details").remove();
     return row;
   }

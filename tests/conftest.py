@@ -91,3 +91,9 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
     # The loop that Playwright keeps in this thread is not one that the database could block.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
     return {**browser_type_launch_args, "executable_path": chromium, "args": CHROMIUM_ARGUMENTS}
+
+
+@pytest.fixture(scope="session")
+def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]:
+    """As people have it who want nothing to move: without a GPU each frame of an animation is drawn by a core."""
+    return {**browser_context_args, "reduced_motion": "reduce"}

@@ -218,7 +218,7 @@ def test_a_press_that_comes_too_soon_is_told_or_queued_and_what_was_typed_stays(
     page.keyboard.press("Escape")
     page.keyboard.press("w")
     expect(page.locator("#sure")).to_be_hidden()
-    held.pop().continue_()
+    let_go(page, held)
     wait_for_turn(page, "1")
     expect(page.locator("#post_listing-qty")).to_have_value("30")
     assert turns_of(run) == [("view_listings", True)]
@@ -229,7 +229,7 @@ def test_a_press_that_comes_too_soon_is_told_or_queued_and_what_was_typed_stays(
         page.keyboard.press(key)
         page.keyboard.press("Control+Shift+Enter")
     expect(page.locator("#not-taken")).to_contain_text("Deals is being added to the queue already")
-    held.pop().continue_()
+    let_go(page, held)
     expect(page.locator("#queue li")).to_have_count(2)
     expect(page.locator("#queue li").first).to_contain_text("Look at your books")
 
@@ -239,6 +239,15 @@ def test_a_press_that_comes_too_soon_is_told_or_queued_and_what_was_typed_stays(
     # What one may want to change, not what is optional.
     expect(page.locator("#make_offer-offered_price")).to_be_focused()
     expect(page.locator("#make_offer-offered_price")).to_have_value("3.20")
+
+
+def let_go(page: Page, held: list[Route]) -> None:
+    """Lets the request that is held go on, once this process has heard of it, which it does while it waits for a page."""
+    for _ in range(1000):
+        if held:
+            return held.pop().continue_()
+        page.wait_for_timeout(20)
+    pytest.fail("no request was made that could be held")
 
 
 def test_a_reload_and_the_back_button_lose_nothing_that_was_typed(table: Site, page: Page) -> None:

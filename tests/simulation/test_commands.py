@@ -139,7 +139,7 @@ def test_check_trace_names_the_first_difference(
         (b"[1, 2", "not a gzipped JSON file"),
         (b"{}", "not a trace: format"),
         (b"\xff\xfe", "not a gzipped JSON file"),
-        (gzip.compress(b'{"format": "coffeebench-trace/2"}'), "not a trace"),
+        (gzip.compress(b'{"format": "coffeebench-trace/2"}', mtime=0), "not a trace"),
     ],
 )
 def test_a_file_that_is_no_trace_is_said_so(tmp_path: Path, content: bytes, words: str) -> None:

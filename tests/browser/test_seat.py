@@ -242,7 +242,7 @@ def test_a_press_that_comes_too_soon_is_told_or_queued_and_what_was_typed_stays(
 
 
 def let_go(page: Page, held: list[Route]) -> None:
-    """Lets the request that is held go on, once this process has heard of it, which it does while it waits for a page."""
+    """Lets the request that is held go on, once this process has heard of it: only while it waits for a page."""
     for _ in range(1000):
         if held:
             return held.pop().continue_()

@@ -195,6 +195,8 @@ def test_no_text_has_more_tokens_than_is_reckoned_with(text: str) -> None:
     said: Message = {"role": "user", "content": text}
     assert tokens_at_most([system, said], 1000) >= len(text.encode()) + 400
     assert tokens_at_most([{"role": "system", "content": f"Become \u5496{text}"}], 0) >= len(text.encode())
+    thought = {"role": "assistant", "content": "", "reasoning_content": text}
+    assert tokens_at_most([system, thought], 0) >= len(text.encode()), "what goes back to its provider is counted"
     assert tokens_with_more(90_000, [said]) >= 90_000 + len(text.encode())
 
 

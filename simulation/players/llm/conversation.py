@@ -21,8 +21,8 @@ BYTES_AROUND = 100
 """Of a message's names and marks, as a provider's own form may have them."""
 LEFT_OUT: Message = {"role": "user", "content": "Earlier turns are left out."}
 """Said before an answer that a window begins with: some providers want somebody to have spoken before."""
-THOUGHTS = ("thinking_blocks", "provider_specific_fields")
-"""What some providers want back unchanged: the signed thoughts of Anthropic's and Google's models."""
+THOUGHTS = ("thinking_blocks", "reasoning_content", "provider_specific_fields")
+"""What some providers want back unchanged: signed thoughts of Anthropic's and Google's models, plain ones of others."""
 
 
 class Given(NamedTuple):

@@ -22,14 +22,14 @@ from typing import Any, Final
 
 from channels.db import database_sync_to_async
 
-from dashboards.consumers import TidyConsumer
+from dashboards.consumers import OUR_FAULT, TidyConsumer
 from simulation.links import LinkError
 
 logger = logging.getLogger(__name__)
 
 LOOK_SECONDS: Final = 7.0
 LEAST_BEAT_SECONDS: Final = 4.0
-NOTHING, VOID, OUR_FAULT = 4400, 4410, 4500
+NOTHING, VOID = 4400, 4410
 
 Told = dict[str, Any]
 

@@ -94,7 +94,7 @@ def tape(request: HttpRequest, run_id: int) -> HttpResponse:
 
 def lines_seen(look: Look, before: int, group: str = "", firm_key: int = 0) -> list[Line]:
     """The newest lines before a number, up to the day that is shown, as they were or as a firm was told them."""
-    told = told_to(look.knower, look.until) if look.knower else Q()
+    told = told_to(look.knower, look.until)
     if not look.is_live:
         told &= Q(day__lte=look.until)
     rows = rows_before(look.run.pk, before, Filter(group, firm_key, told))

@@ -82,7 +82,7 @@ def today_of(run: Run) -> int:
 
 def advice_of(run: Run) -> str:
     """What a person can do about where it stands."""
-    if run.status != Status.PAUSED or run.paused_by in ("", Run.PausedBy.PERSON, Run.PausedBy.PLAYER):
+    if not run.is_held_up:
         return ADVICE.get(run.status, "")
     if run.paused_by == Run.PausedBy.BUDGET:
         return budget_advice(run)

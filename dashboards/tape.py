@@ -120,8 +120,10 @@ class Line:
 PUBLIC_KINDS: Final = ("listing_posted", "day_ended", "run_ended")
 
 
-def told_to(knower: Firm, until: int) -> Q:
-    """The events that a firm was told of by the evening of a day (RULES.md section 11)."""
+def told_to(knower: Firm | None, until: int) -> Q:
+    """The events that a firm was told of by the evening of a day (RULES.md section 11); all for how it was."""
+    if knower is None:
+        return Q()
     return Q(firm=knower) | Q(other=knower) | Q(kind__in=PUBLIC_KINDS) | Q(kind="bankrupt", day__lt=until)
 
 

@@ -85,6 +85,11 @@ class Run(models.Model):
         return self.status in (self.Status.RUNNING, self.Status.WAITING)
 
     @property
+    def is_held_up(self) -> bool:
+        """Whether it rests without anybody's wish: a budget or a provider has paused it."""
+        return self.status == self.Status.PAUSED and self.paused_by in (self.PausedBy.BUDGET, self.PausedBy.PROVIDER)
+
+    @property
     def is_over(self) -> bool:
         """Whether it has ended, whatever the way."""
         return self.status in (self.Status.FINISHED, self.Status.STOPPED, self.Status.FAILED)

@@ -26,8 +26,6 @@ from simulation.studies.models import Participant
 
 RUNS_AT_ONCE: Final = 100
 STANDS_STILL_AFTER: Final = timedelta(minutes=2)
-AT_WILL: Final = ("", Run.PausedBy.PERSON, Run.PausedBy.PLAYER)
-"""By whom a run is paused that needs no help."""
 RESTING: Final = {
     Run.Status.DRAFT: "the run has not started",
     Run.Status.PAUSED: "the run is paused",
@@ -190,7 +188,7 @@ class Seen:
         """What is wrong with the run, so that nobody at its table can go on."""
         if self.run.status == Run.Status.FAILED:
             return "run failed"
-        if self.run.status == Run.Status.PAUSED and self.run.paused_by not in AT_WILL:
+        if self.run.is_held_up:
             return f"paused by its {self.run.paused_by}"
         is_due = self.run.not_before is None or self.run.not_before < self.now
         nobody = self.is_moving and self.turn is None and not self.waits_for

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import Any, Final, NoReturn
 
 from django.http import HttpRequest
 
 from dashboards.seat_api.access import Refused
-from simulation.engine.decision import MOST_TEXT, UNREADABLE, Decision, readable
+from simulation.engine.decision import MOST_TEXT, UNREADABLE, Decision, json_number, readable
 
 MOST_BYTES: Final = 100_000
 KEYS: Final = ("tool", "arguments", "rationale")
@@ -44,7 +43,7 @@ def _bytes_of(request: HttpRequest) -> bytes:
 def _object_in(body: bytes) -> dict[str, Any]:
     try:
         values = json.loads(
-            body.decode("utf-8"), parse_constant=_finite, parse_float=_finite, object_pairs_hook=_named_once
+            body.decode("utf-8"), parse_constant=json_number, parse_float=json_number, object_pairs_hook=_named_once
         )
     except UnicodeDecodeError:
         _refuse("it is not UTF-8")
@@ -55,14 +54,6 @@ def _object_in(body: bytes) -> dict[str, Any]:
     if not isinstance(values, dict):
         _refuse('it must be an object, as {"tool": "view_listings", "arguments": {}, "rationale": "a look"}')
     return values
-
-
-def _finite(text: str) -> float:
-    """A number that JSON can hold again: neither NaN nor infinite, as 1e400 would be."""
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(f"{text[:40]} is no number of JSON")
-    return number
 
 
 def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -38,14 +38,13 @@ class Stretch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The wish of a reader. `names` maps a firm's key to its name; `knower` limits to what one firm was told."""
+    """The wish of a reader. `names` maps a firm's key to its name; `knower` is the firm as which one reads."""
 
     run_id: int
     names: Mapping[int, str]
     only: Filter
     first_day: int
     last_day: int
-    until: int
     knower: Firm | None
     text: str = ""
 
@@ -54,7 +53,7 @@ class Search:
         events = self.only.apply(Event.objects.filter(**in_run(self.run_id), day__lte=self.last_day))
         if self.first_day:
             events = events.filter(day__gte=self.first_day)
-        return events.filter(told_to(self.knower, self.until)) if self.knower else events
+        return events
 
     def line(self, row: EventRow) -> Line | None:
         """The line of an event; None where the text is not in it."""
@@ -99,10 +98,9 @@ def search_in(look: Look) -> Search:
     return Search(
         run_id=look.run.pk,
         names=look.names,
-        only=Filter(choice_asked(asked, "group", GROUPS), firm.pk if firm else 0),
+        only=Filter(choice_asked(asked, "group", GROUPS), firm.pk if firm else 0, told_to(look.knower, look.until)),
         first_day=first_day,
         last_day=look.until if last_day is None else min(last_day, look.until),
-        until=look.until,
         knower=look.knower,
         text=text_asked(asked).casefold(),
     )

@@ -41,6 +41,14 @@ def readable(decision: Decision) -> Decision:
     return Decision(tool, arguments, printable(rationale))
 
 
+def json_number(text: str) -> float:
+    """A number that JSON can hold again: `json.loads` also reads NaN, and 1e400 as Infinity. Raises ValueError."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text[:40]} is no number of JSON")
+    return number
+
+
 def printable(text: Any) -> str:
     """Free text that any table can hold: no null byte, no lone surrogate, no endless length."""
     if text is None or (type(text) is str and not text):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
 import re
-from typing import Any, NamedTuple, Never
+from typing import Any, NamedTuple
 
-from simulation.engine.decision import NO_CALL, UNREADABLE, Decision, printable
+from simulation.engine.decision import NO_CALL, UNREADABLE, Decision, json_number, printable
 from simulation.players.llm.conversation import Message
 
 NO_TOOL_CALL = "no tool call"
@@ -69,7 +68,7 @@ def _call(call: Message, flags: list[str]) -> tuple[str, dict[str, Any]]:
     said = function.get("arguments") or "{}"
     text = said if isinstance(said, str) else json.dumps(said)
     try:
-        arguments = json.loads(text, parse_constant=_no_json, parse_float=_finite)
+        arguments = json.loads(text, parse_constant=json_number, parse_float=json_number)
         if isinstance(arguments, dict):
             return name, cleaned(arguments, flags)
     except (ValueError, RecursionError):
@@ -78,17 +77,6 @@ def _call(call: Message, flags: list[str]) -> tuple[str, dict[str, Any]]:
         what = "a JSON object"
     flags.append(NOT_JSON)
     return name, {UNREADABLE: f"the arguments are not {what}: {text[:80]}"}
-
-
-def _no_json(constant: str) -> Never:
-    """NaN and Infinity, which Python reads and no provider takes back."""
-    raise ValueError(constant)
-
-
-def _finite(digits: str) -> float:
-    """A number in JSON that is too large for a float would be written as Infinity."""
-    value = float(digits)
-    return value if math.isfinite(value) else _no_json(digits)
 
 
 def _kept(message: Message, with_thoughts: bool) -> Message:

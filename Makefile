@@ -5,7 +5,7 @@
 #   make test     all tests, three files at a time; make test ARGS="tests/test_x.py -k name" for some
 #   make check    style, types, missing migrations, unexpected start-up files
 #   make bench    how fast runs are played and replayed
-#   make soak     long trials under faults
+#   make soak     long trials, under faults and of whole starts
 #   make install  the virtual environment alone
 #   make lock     requirements*.txt from requirements*.in; ARGS=--upgrade takes newer versions
 #   make clean    removes the virtual environment and caches; the data in var/ stays

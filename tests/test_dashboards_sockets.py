@@ -14,15 +14,20 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from coffeebench_site.asgi import application
-from dashboards import consumers
+from dashboards import consumers, shared_reads
 from dashboards.feed import EVENTS_PER_PAGE, FAR_BEHIND, read_page
 from dashboards.shared_reads import SharedReads
 from simulation.models import Run
 from tests.small_runs import add_event, add_events, end_day, make_run
+from tests.waiting import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.django_db(transaction=True)]
 
-SECONDS = 10
+
+@pytest.fixture(autouse=True)
+def hints_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sockets never look by themselves, unless a test wants it: what comes was brought by a hint."""
+    monkeypatch.setattr(consumers, "POLL_SECONDS", 1000.0)
 
 
 @pytest.fixture
@@ -46,14 +51,14 @@ def socket_to(path: str, cookie: bytes = b"", origin: bytes = b"http://localhost
 @asynccontextmanager
 async def watching(path: str, cookie: bytes) -> AsyncIterator[WebsocketCommunicator]:
     socket = socket_to(path, cookie)
-    connected, _ = await socket.connect(timeout=SECONDS)
+    connected, _ = await socket.connect(timeout=PATIENCE_SECONDS)
     assert connected
     yield socket
-    await socket.disconnect(timeout=SECONDS)
+    await socket.disconnect(timeout=PATIENCE_SECONDS)
 
 
 async def message_of(socket: WebsocketCommunicator) -> dict[str, Any]:
-    return dict(json.loads(await socket.receive_from(timeout=SECONDS)))
+    return dict(json.loads(await socket.receive_from(timeout=PATIENCE_SECONDS)))
 
 
 async def page_of(socket: WebsocketCommunicator) -> dict[str, Any]:
@@ -76,8 +81,8 @@ async def hint(run: Run) -> None:
 
 
 async def close_code(socket: WebsocketCommunicator) -> int:
-    await socket.connect(timeout=SECONDS)
-    message = await socket.receive_output(timeout=SECONDS)
+    await socket.connect(timeout=PATIENCE_SECONDS)
+    message = await socket.receive_output(timeout=PATIENCE_SECONDS)
     assert message["type"] == "websocket.close"
     return int(message["code"])
 
@@ -94,7 +99,9 @@ async def test_strangers_and_users_who_are_not_staff_are_shown_out(run: Run, cli
 
 
 async def test_a_page_of_another_site_cannot_open_a_socket(run: Run, cookie: bytes) -> None:
-    connected, _ = await socket_to(f"/ws/runs/{run.pk}/", cookie, b"http://evil.example").connect(timeout=SECONDS)
+    connected, _ = await socket_to(f"/ws/runs/{run.pk}/", cookie, b"http://evil.example").connect(
+        timeout=PATIENCE_SECONDS
+    )
     assert not connected
 
 
@@ -115,7 +122,7 @@ async def test_what_makes_no_sense_is_refused_with_a_reason(run: Run, cookie: by
 
 @pytest.mark.parametrize("path", ["/ws/", "/ws/runs/99999999999999999999/", "/elsewhere/"])
 async def test_other_addresses_are_refused(cookie: bytes, path: str) -> None:
-    connected, _ = await socket_to(path, cookie).connect(timeout=SECONDS)
+    connected, _ = await socket_to(path, cookie).connect(timeout=PATIENCE_SECONDS)
     assert not connected
 
 
@@ -124,10 +131,10 @@ async def test_logging_out_closes_open_sockets(
 ) -> None:
     monkeypatch.setattr(consumers, "ACCESS_SECONDS", 0.1)
     socket = socket_to(f"/ws/runs/{run.pk}/", cookie)
-    await socket.connect(timeout=SECONDS)
+    await socket.connect(timeout=PATIENCE_SECONDS)
     await message_of(socket)
     await sync_to_async(client.logout)()
-    assert (await socket.receive_output(timeout=SECONDS))["code"] == consumers.NOT_STAFF
+    assert (await socket.receive_output(timeout=PATIENCE_SECONDS))["code"] == consumers.NOT_STAFF
 
 
 # What a browser gets
@@ -238,16 +245,16 @@ async def test_whatever_a_browser_says_is_no_error_and_moves_nothing(run: Run, c
 
 async def test_a_run_that_goes_away_closes_its_sockets(run: Run, cookie: bytes) -> None:
     socket = socket_to(f"/ws/runs/{run.pk}/", cookie)
-    await socket.connect(timeout=SECONDS)
+    await socket.connect(timeout=PATIENCE_SECONDS)
     await page_of(socket)
     pk = run.pk
     await Run.objects.filter(pk=pk).adelete()
     run.pk = pk
     await hint(run)
-    assert (await socket.receive_output(timeout=SECONDS))["code"] == consumers.NO_SUCH_RUN
+    assert (await socket.receive_output(timeout=PATIENCE_SECONDS))["code"] == consumers.NO_SUCH_RUN
 
 
-async def test_many_sockets_end_at_the_same_event_with_few_reads(
+async def test_many_sockets_end_at_the_same_event_with_one_read(
     run: Run, cookie: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reads: list[int] = []
@@ -257,18 +264,20 @@ async def test_many_sockets_end_at_the_same_event_with_few_reads(
         return read_page(*arguments)
 
     monkeypatch.setattr(consumers, "read_page", counted)
+    monkeypatch.setattr(consumers, "pages", SharedReads())
+    monkeypatch.setattr(shared_reads, "SHARED_SECONDS", 1000.0)  # however long the hint takes to reach them all
     sockets = [socket_to(f"/ws/runs/{run.pk}/", cookie) for _ in range(20)]
     for socket in sockets:
-        await socket.connect(timeout=SECONDS)
+        await socket.connect(timeout=PATIENCE_SECONDS)
         await page_of(socket)
     reads.clear()
     await sync_to_async(add_events)(run, 5)
     await hint(run)
     for socket in sockets:
         assert numbers(await page_of(socket)) == [1, 2, 3, 4, 5]
-    assert len(reads) <= 3
+    assert len(reads) == 1
     for socket in sockets:
-        await socket.disconnect(timeout=SECONDS)
+        await socket.disconnect(timeout=PATIENCE_SECONDS)
 
 
 async def test_the_list_hears_that_a_run_has_moved(cookie: bytes) -> None:

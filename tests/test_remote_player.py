@@ -28,7 +28,7 @@ from simulation.seats.links import token_of
 from simulation.store import differences
 from tests.browser.conftest import Site, running_site
 from tests.seat_play import decisions, ledger, move, seat_of
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_SECONDS, eventually
 
 PLAYER = Path(settings.BASE_DIR) / "examples" / "remote_player.py"
 DAYS = 8
@@ -82,16 +82,16 @@ def test_a_program_plays_a_whole_run_and_loses_and_doubles_nothing_when_it_or_th
     run = new_run("remote")
     for more in (12, 30):
         player = start_player(site, run)
-        eventually(lambda more=more: turns(run) > more, 60)  # type: ignore[misc]
+        eventually(lambda more=more: turns(run) > more)  # type: ignore[misc]
         player.kill()
         player.wait()
     player = start_player(site, run)
-    eventually(lambda: turns(run) > 45, 60)
+    eventually(lambda: turns(run) > 45)
     site.kill("web")
     site.kill("worker")
     site.start_web()
     site.start_worker()
-    assert player.wait(120) == 0
+    assert player.wait(2 * PATIENCE_SECONDS) == 0
     run.refresh_from_db()
     assert run.status == Run.Status.FINISHED
 
@@ -110,7 +110,7 @@ def test_a_program_plays_a_whole_run_and_loses_and_doubles_nothing_when_it_or_th
 
 def test_a_program_without_a_valid_token_ends_with_the_reason(site: Site) -> None:
     variables = {**os.environ, "SEAT_TOKEN": "1.1~nonsense"}
-    ended = subprocess.run([sys.executable, str(PLAYER), site.address], env=variables, capture_output=True, timeout=30)
+    ended = subprocess.run([sys.executable, str(PLAYER), site.address], env=variables, capture_output=True)
     assert ended.returncode == 1
     assert b"This link opens no seat" in ended.stderr
 
@@ -126,7 +126,7 @@ def test_the_documented_lines_run_as_they_stand(site: Site, tmp_path: Path) -> N
         "SITE": site.address,
         "SEAT_TOKEN": token_of(seat_of(run, "roaster_A")),
     }
-    ended = subprocess.run(["bash", "-euc", lines], env=variables, capture_output=True, timeout=60, check=False)
+    ended = subprocess.run(["bash", "-euc", lines], env=variables, capture_output=True, check=False)
     assert ended.returncode == 0, ended.stderr
     told, state, turn, receipt, history = map(json.loads, ended.stdout.splitlines())
     assert "POST /api/seat/turn/NUMBER/" in told["briefing"]

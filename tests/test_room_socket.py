@@ -12,10 +12,9 @@ from dashboards import keyed_socket
 from simulation.studies import links, verbs
 from simulation.studies.models import Participant
 from tests.study_plans import Stage, again, invited, small_study, walk_to
+from tests.waiting import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.django_db(transaction=True)]
-
-SECONDS = 10.0
 
 
 @pytest.fixture(autouse=True)
@@ -34,13 +33,13 @@ def two(transactional_db: None) -> list[Participant]:
 async def in_the_room(participant: Participant) -> WebsocketCommunicator:
     headers = [(b"host", b"localhost"), (b"origin", b"http://localhost")]
     socket = WebsocketCommunicator(application, f"/ws/study/{links.token_of(participant)}/", headers=headers)
-    connected, _ = await socket.connect(timeout=SECONDS)
+    connected, _ = await socket.connect(timeout=PATIENCE_SECONDS)
     assert connected
     return socket
 
 
 async def next_state(socket: WebsocketCommunicator) -> dict[str, Any]:
-    return dict(json.loads(await socket.receive_from(timeout=SECONDS))["state"])
+    return dict(json.loads(await socket.receive_from(timeout=PATIENCE_SECONDS))["state"])
 
 
 async def test_who_comes_is_told_in_numbers_alone_and_so_is_the_beginning(two: list[Participant]) -> None:
@@ -52,7 +51,7 @@ async def test_who_comes_is_told_in_numbers_alone_and_so_is_the_beginning(two: l
     while state["stage"] == "waiting":
         state = await next_state(socket)
     assert (state["stage"], state["room"]["taken"]) == ("game", 2)
-    await socket.disconnect(timeout=SECONDS)
+    await socket.disconnect(timeout=PATIENCE_SECONDS)
 
 
 async def test_a_sign_of_life_shows_the_page_as_open_to_the_others(transactional_db: None) -> None:
@@ -64,7 +63,7 @@ async def test_a_sign_of_life_shows_the_page_as_open_to_the_others(transactional
     await other.send_to('{"beat": true}')
     assert (await next_state(socket))["room"]["here"] == 2
     for one in (socket, other):
-        await one.disconnect(timeout=SECONDS)
+        await one.disconnect(timeout=PATIENCE_SECONDS)
 
 
 async def test_whose_place_was_freed_gets_one_anew_while_they_look(two: list[Participant]) -> None:
@@ -75,11 +74,11 @@ async def test_whose_place_was_freed_gets_one_anew_while_they_look(two: list[Par
     await socket.send_to('{"beat": true}')
     assert (await next_state(socket))["room"]["taken"] == 1
     assert (await sync_to_async(again)(two[0])).table_id is not None
-    await socket.disconnect(timeout=SECONDS)
+    await socket.disconnect(timeout=PATIENCE_SECONDS)
 
 
 async def test_a_link_that_is_made_void_closes_the_room(two: list[Participant]) -> None:
     socket = await in_the_room(two[0])
     await next_state(socket)
     await sync_to_async(verbs.revoke)(two[0])
-    assert (await socket.receive_output(timeout=SECONDS))["code"] == keyed_socket.VOID
+    assert (await socket.receive_output(timeout=PATIENCE_SECONDS))["code"] == keyed_socket.VOID

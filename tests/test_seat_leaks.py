@@ -38,6 +38,7 @@ from simulation.seats import door, verbs
 from simulation.seats.links import token_of
 from simulation.store import rebuild
 from tests.seat_play import move, policies_of, seat_of, seated_run
+from tests.waiting import PATIENCE_SECONDS
 
 LEAST_DIGITS = 4
 DAYS = 3
@@ -253,9 +254,9 @@ def heard_on_the_socket(seat: Seat) -> dict[str, str]:
     async def hear() -> str:
         address = f"/ws/seat/{token_of(seat)}/"
         socket = WebsocketCommunicator(application, address, headers=HEADERS)
-        await socket.connect()
-        text: str = await socket.receive_from(timeout=10)
-        await socket.disconnect()
+        await socket.connect(timeout=PATIENCE_SECONDS)
+        text: str = await socket.receive_from(timeout=PATIENCE_SECONDS)
+        await socket.disconnect(timeout=PATIENCE_SECONDS)
         return text
 
     return {"socket": async_to_sync(hear)()}
@@ -409,8 +410,8 @@ def test_a_seats_key_opens_no_socket_of_the_staff_and_no_other_seat() -> None:
     async def close_code(address: str) -> int:
         headers = [*HEADERS, (b"authorization", f"Bearer {token}".encode())]
         socket = WebsocketCommunicator(application, address, headers=headers)
-        await socket.connect()
-        message = await socket.receive_output(timeout=10)
+        await socket.connect(timeout=PATIENCE_SECONDS)
+        message = await socket.receive_output(timeout=PATIENCE_SECONDS)
         return int(message.get("code", 0))
 
     assert async_to_sync(close_code)(f"/ws/runs/{run.pk}/") == 4401

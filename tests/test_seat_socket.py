@@ -18,11 +18,17 @@ from simulation.engine.decision import Decision
 from simulation.models import Run, Seat
 from simulation.seats import links, verbs
 from tests.seat_play import move, seat_of, seated_run
+from tests.waiting import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.django_db(transaction=True)]
 
-SECONDS = 10.0
 LOOK = Decision("view_listings", {})
+
+
+@pytest.fixture(autouse=True)
+def hints_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sockets never look by themselves, unless a test wants it: what comes was brought by a hint."""
+    monkeypatch.setattr(keyed_socket, "LOOK_SECONDS", 1000.0)
 
 
 @pytest.fixture
@@ -45,16 +51,16 @@ def socket_to(token: str, origin: bytes = b"http://localhost") -> WebsocketCommu
 @asynccontextmanager
 async def at_the_seat(seat: Seat) -> AsyncIterator[WebsocketCommunicator]:
     socket = socket_to(links.token_of(seat))
-    connected, _ = await socket.connect(timeout=SECONDS)
+    connected, _ = await socket.connect(timeout=PATIENCE_SECONDS)
     assert connected
     yield socket
-    await socket.disconnect(timeout=SECONDS)
+    await socket.disconnect(timeout=PATIENCE_SECONDS)
 
 
 async def state_of(socket: WebsocketCommunicator) -> dict[str, Any]:
     """The next state that is told."""
     while True:
-        message = json.loads(await socket.receive_from(timeout=SECONDS))
+        message = json.loads(await socket.receive_from(timeout=PATIENCE_SECONDS))
         if message["type"] == "state":
             return dict(message["state"])
 
@@ -65,9 +71,9 @@ async def hint(run: Run) -> None:
 
 
 async def close_code(socket: WebsocketCommunicator) -> int:
-    message = await socket.receive_output(timeout=SECONDS)
+    message = await socket.receive_output(timeout=PATIENCE_SECONDS)
     while message["type"] != "websocket.close":
-        message = await socket.receive_output(timeout=SECONDS)
+        message = await socket.receive_output(timeout=PATIENCE_SECONDS)
     return int(message["code"])
 
 
@@ -115,7 +121,7 @@ async def test_a_quiet_line_says_that_it_is_alive(seat: Seat, monkeypatch: pytes
     monkeypatch.setattr(keyed_socket, "LOOK_SECONDS", 0.1)
     async with at_the_seat(seat) as socket:
         await state_of(socket)
-        assert json.loads(await socket.receive_from(timeout=SECONDS)) == {"type": "idle"}
+        assert json.loads(await socket.receive_from(timeout=PATIENCE_SECONDS)) == {"type": "idle"}
 
 
 async def test_a_live_panel_of_an_assisted_seat_that_changes_is_news(transactional_db: None) -> None:
@@ -137,6 +143,7 @@ async def test_signs_of_life_reach_the_clocks_but_not_a_flood_of_them(
     seat: Seat, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     heard: list[bool] = []
+    monkeypatch.setattr(keyed_socket, "LEAST_BEAT_SECONDS", 60.0)
     monkeypatch.setattr(SeatConsumer, "sign_of_life", lambda socket, token, is_active: heard.append(is_active))
     async with at_the_seat(seat) as socket:
         await state_of(socket)
@@ -170,24 +177,24 @@ async def test_whatever_else_a_page_says_is_no_error_and_does_nothing(seat: Seat
 
 async def test_a_link_that_opens_no_seat_opens_no_socket(seat: Seat) -> None:
     socket = socket_to("1.1~nonsense")
-    await socket.connect(timeout=SECONDS)
+    await socket.connect(timeout=PATIENCE_SECONDS)
     assert await close_code(socket) == keyed_socket.NOTHING
     await sync_to_async(verbs.revoke)(seat)
     socket = socket_to(links.token_of(seat))
-    await socket.connect(timeout=SECONDS)
+    await socket.connect(timeout=PATIENCE_SECONDS)
     assert await close_code(socket) == keyed_socket.VOID
 
 
 async def test_a_link_that_is_made_void_closes_its_open_sockets(seat: Seat) -> None:
     socket = socket_to(links.token_of(seat))
-    await socket.connect(timeout=SECONDS)
+    await socket.connect(timeout=PATIENCE_SECONDS)
     await state_of(socket)
     await sync_to_async(verbs.reissue)(seat)
     assert await close_code(socket) == keyed_socket.VOID
 
 
 async def test_a_page_of_another_site_cannot_open_a_socket(seat: Seat) -> None:
-    connected, _ = await socket_to(links.token_of(seat), b"http://evil.example").connect(timeout=SECONDS)
+    connected, _ = await socket_to(links.token_of(seat), b"http://evil.example").connect(timeout=PATIENCE_SECONDS)
     assert not connected
 
 

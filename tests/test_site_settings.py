@@ -187,8 +187,15 @@ def test_a_foreign_host_is_turned_away(client: Client) -> None:
     assert client.get("/admin/login/", headers={"host": "evil.example"}).status_code == 400
 
 
+@pytest.fixture
+def no_workers() -> None:
+    """Nobody has given a sign of life: workers of other tests may just have ended."""
+    with health.redis_client() as client:
+        client.delete(health.WORKERS_KEY)
+
+
 @pytest.mark.django_db
-def test_health_names_database_redis_and_live_workers(client: Client) -> None:
+def test_health_names_database_redis_and_live_workers(client: Client, no_workers: None) -> None:
     health.note_alive("engine@test")
     response = client.get("/healthz")
     assert response.status_code == 200
@@ -201,9 +208,8 @@ def test_health_names_database_redis_and_live_workers(client: Client) -> None:
 
 
 @pytest.mark.django_db
-def test_a_worker_silent_for_ten_seconds_is_not_alive() -> None:
+def test_a_worker_silent_for_ten_seconds_is_not_alive(no_workers: None) -> None:
     with health.redis_client() as client:
-        client.delete(health.WORKERS_KEY)
         client.zadd(health.WORKERS_KEY, {"engine@gone": 1_000_000.0})
     health.note_alive("llm@here")
     assert health.live_workers() == ["llm@here"]

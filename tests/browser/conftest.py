@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -17,7 +18,7 @@ import pytest
 from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
 from django.contrib.auth.models import User
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from coffeebench_site.environment import BASE_DIR
 from coffeebench_site.redis_server import unused_port
@@ -25,11 +26,17 @@ from dashboards.sign_in import sign_in_path
 from simulation.models import Run
 from tests.conftest import tests_database
 from tests.soak.programs import BEAT
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_SECONDS, eventually
 
-START_SECONDS = 40
+PATIENCE_MS = 1000 * PATIENCE_SECONDS
 # Longer than Playwright's five seconds: servers and workers take part in most of this, and other tests run beside it.
-expect.set_options(timeout=20_000)
+expect.set_options(timeout=PATIENCE_MS)
+# When all that shows on a page is drawn.
+DRAWN = """() => [...document.querySelectorAll("[data-figure]")].every(
+    figure => figure.dataset.points !== undefined || !figure.checkVisibility())
+    && !document.querySelector("#comparison .loading")"""
+# The browser's own words for a line that breaks, and for one that breaks while it is opened.
+BROKEN_LINE = re.compile("net::ERR_|WebSocket is closed before the connection is established")
 
 Found = TypeVar("Found")
 
@@ -49,7 +56,7 @@ class Site:
     def start_web(self) -> None:
         """Start Daphne and wait until it answers."""
         self.start("web", "daphne", "-v", "0", "-p", str(self.port), "coffeebench_site.asgi:application")
-        eventually(self.answers, START_SECONDS)
+        eventually(self.answers)
 
     def start_worker(self) -> None:
         """Start the worker that moves runs."""
@@ -107,6 +114,13 @@ def site(whole_site: Site, transactional_db: None) -> Iterator[Site]:
     yield whole_site
     if "worker" in whole_site.processes:
         whole_site.kill("worker")
+
+
+@pytest.fixture
+def context(context: BrowserContext) -> BrowserContext:
+    """A browser's window, as patient as the tests are."""
+    context.set_default_timeout(PATIENCE_MS)
+    return context
 
 
 @pytest.fixture

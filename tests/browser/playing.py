@@ -22,12 +22,10 @@ from simulation.engine.observation import View
 from simulation.models import Run, Turn
 from simulation.seats.links import token_of
 from simulation.store import scenario_of
-from tests.browser.conftest import Site, hear_complaints
+from tests.browser.conftest import BROKEN_LINE, PATIENCE_MS, Site, hear_complaints
 from tests.seat_play import seat_of, seated_run
 from tests.waiting import eventually
 
-TURN_SECONDS = 30
-INSIDE_SECONDS = 120
 MOST_STEPS = 120
 
 # Where the form of a tool has which field, what stands in it, and of a choice what can be chosen.
@@ -56,10 +54,6 @@ LAID_OUT = """call => {
 def address_of(site: Site, run: Run, firm: str = "roaster_A") -> str:
     """The link of a firm's seat."""
     return f"{site.address}/seat/{token_of(seat_of(run, firm))}/"
-
-
-# The browser's own words for a line that breaks, and for one that breaks while it is opened.
-BROKEN_LINE = re.compile("net::ERR_|WebSocket is closed before the connection is established")
 
 
 def complaints_of(page: Page) -> list[str]:
@@ -123,14 +117,14 @@ class Console:
         """Whether the page shows how it ended."""
         return self.page.locator(".ending").count() > 0
 
-    def until_turn(self, number: int, seconds: float = TURN_SECONDS) -> None:
+    def until_turn(self, number: int) -> None:
         """Wait for a turn to be on the page and open for an action, or for the run's end."""
         open_turn = f'body:not(.not-my-turn) #content[data-turn="{number}"]'
-        self.page.locator(f"{open_turn}, .ending").wait_for(state="attached", timeout=seconds * 1000)
+        self.page.locator(f"{open_turn}, .ending").wait_for(state="attached", timeout=PATIENCE_MS)
 
     def expect_turn_text(self, text: str | re.Pattern[str]) -> None:
         """Wait for what the header says of whose turn it is."""
-        expect(self.page.locator('#head [data-slot="turn"]')).to_have_text(text, timeout=TURN_SECONDS * 1000)
+        expect(self.page.locator('#head [data-slot="turn"]')).to_have_text(text)
 
     # What the hands do.
 
@@ -304,7 +298,7 @@ class Held:
 def played_inside(*, days: int, seed: int) -> Run:
     """The same scenario and seed with scripts at every firm, played to its end."""
     run = seated_run(days=days, seed=seed)
-    eventually(lambda: Run.objects.get(pk=run.pk).is_over, INSIDE_SECONDS)  # a worker may have it
+    eventually(lambda: Run.objects.get(pk=run.pk).is_over)  # a worker may have it
     return Run.objects.get(pk=run.pk)
 
 

@@ -9,7 +9,7 @@ from dashboards.sign_in import sign_in_path
 from dashboards.tabs import TABS
 from marketplace.rows import number_of
 from simulation.models import Call, Turn
-from tests.browser.conftest import Site
+from tests.browser.conftest import DRAWN, Site
 from tests.hostile import ATTRIBUTE, ELEMENT, TEXTS, HostileRun
 
 pytestmark = pytest.mark.browser
@@ -20,16 +20,12 @@ VIOLATIONS = """
         `${event.violatedDirective} ${event.blockedURI} ${event.sample}`));
 """
 GROWN = f"document.querySelectorAll('{ELEMENT}, [{ATTRIBUTE}], [onclick], [onload], [onfocus], [onerror]').length"
-DRAWN = """() => [...document.querySelectorAll("[data-figure]")].every(
-    figure => figure.dataset.points !== undefined || !figure.checkVisibility())"""
-LONG_MS = 60_000
 
 
 def test_no_text_comes_alive_in_a_browser(site: Site, page: Page) -> None:
     hostile = HostileRun()
     dialogs: list[str] = []
     abroad: list[str] = []
-    page.set_default_timeout(LONG_MS)
     page.on("dialog", lambda dialog: note(dialog, dialogs))
     page.on("request", lambda request: abroad.append(request.url) if leaves(request, site) else None)
     page.add_init_script(VIOLATIONS)

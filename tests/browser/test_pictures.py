@@ -27,7 +27,7 @@ from simulation.runner import load_game, play
 from simulation.seats import links, verbs
 from simulation.studies import links as study_links
 from simulation.studies.models import Participant
-from tests.browser.conftest import Site, in_thread
+from tests.browser.conftest import DRAWN, Site, in_thread
 from tests.seat_play import answer_open_turn, policies_of, seat_of, seated_run
 from tests.seat_play import play as play_seats
 from tests.study_plans import invited, small_study, walk_to
@@ -40,9 +40,6 @@ FOLDER: Final = Path(settings.BASE_DIR) / "var" / "pictures"
 SIZE: Final[ViewportSize] = {"width": 1440, "height": 900}
 PHONE: Final[ViewportSize] = {"width": 390, "height": 844}
 TALL: Final[ViewportSize] = {"width": 1280, "height": 1400}
-DRAWN: Final = """() => [...document.querySelectorAll("[data-figure]")].every(
-    figure => figure.dataset.points !== undefined || !figure.checkVisibility())
-    && !document.querySelector("#comparison .loading")"""
 
 Picture = Callable[..., None]
 

@@ -38,7 +38,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 FIRM = "roaster_A"
 SEED = 3
-LONG_MS = 20_000
 SAME_PAGE = "window.isTheSamePage = true"
 
 
@@ -271,7 +270,10 @@ def test_a_key_held_down_and_a_double_click_are_one_action(site: Site, console: 
     page.mouse.up(click_count=2)
     person.sent += [Decision("view_deals", {})] * 2
 
+    late = Held(page)
     person.press("Escape", "w", "w")
+    late.wait_for()
+    late.let_go()
     person.sent.append(Decision("wait_for_next_day", {}))
     person.until_turn(6)
     assert person.posted == len(person.sent) == 5

@@ -8,15 +8,19 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from simulation.models import Run
-from tests.browser.conftest import Site, hint, open_run
+from tests.browser.conftest import DRAWN, Site, hint, open_run
 from tests.rows import LittleRun
 from tests.small_runs import add_event, end_day, make_run
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.browser
 
-SECONDS = 10
 DAYS = 6
+# Lets the page's stopwatch stand still, and then move on only when it is told.
+STOPWATCH = """ms => {
+    window.stood = (window.stood ?? performance.now()) + ms;
+    performance.now = () => window.stood;
+}"""
 
 
 def played(days: int = DAYS, **fields: Any) -> Run:
@@ -58,13 +62,13 @@ def test_a_day_of_the_past_is_shown_everywhere_and_stays_in_the_address(
         expect(visitor.locator('.card[data-firm="farmer_A"] .card-last')).to_contain_text("Day 2 · Wed")
         expect(figure(visitor)).to_have_attribute("data-points", str(6 * 3))
         expect(visitor.locator(".line").first).to_contain_text("Day 2 is over")
-        eventually(lambda: asked(visitor).get("day") == "2", SECONDS)
+        eventually(lambda: asked(visitor).get("day") == "2")
         visitor.reload()
     visitor.locator("#live").click()
     expect(income(visitor, "farmer_A")).to_have_text("−50.00")
     expect(figure(visitor)).to_have_attribute("data-points", str(6 * DAYS))
     expect(visitor.locator(".line").first).to_contain_text("Day 5 is over")
-    eventually(lambda: "day" not in asked(visitor), SECONDS)
+    eventually(lambda: "day" not in asked(visitor))
     assert complaints == []
 
 
@@ -86,14 +90,18 @@ def test_what_happens_meanwhile_does_not_disturb_a_look_at_the_past(site: Site, 
 
 def test_days_are_played_to_the_present(site: Site, visitor: Page, complaints: list[str]) -> None:
     open_run(site, visitor, played(status="finished"))
+    visitor.evaluate(STOPWATCH, 0)
     visitor.locator("#speed").select_option("2 days/s")
     visitor.get_by_role("button", name="Play the days").click()
-    expect(visitor.locator("#day-text")).to_contain_text("its evening")
+    expect(visitor.locator("#day-text")).to_have_text("Day 0 · its evening")
+    visitor.evaluate(STOPWATCH, 1000)
+    expect(visitor.locator("#day-text")).to_have_text("Day 2 · its evening")
     visitor.get_by_role("button", name="Pause the player").click()
-    stopped_at = visitor.locator("#day-text").inner_text()
     visitor.locator("#speed").select_option("20 days/s")
-    assert visitor.locator("#day-text").inner_text() == stopped_at
+    visitor.evaluate(STOPWATCH, 1000)
     visitor.get_by_role("button", name="Play the days").click()
+    expect(visitor.locator("#day-text")).to_have_text("Day 2 · its evening")
+    visitor.evaluate(STOPWATCH, 1000)
     expect(visitor.locator("#live")).to_have_attribute("aria-pressed", "true")
     expect(figure(visitor)).to_have_attribute("data-points", str(6 * DAYS))
     assert complaints == []
@@ -101,16 +109,18 @@ def test_days_are_played_to_the_present(site: Site, visitor: Page, complaints: l
 
 def test_nothing_moves_while_days_pass(site: Site, visitor: Page) -> None:
     open_run(site, visitor, played())
-    expect(figure(visitor)).to_have_attribute("data-points", str(6 * DAYS))
+    visitor.wait_for_function(DRAWN)
     places = ("#tabs", "#day", "#day-on", "#live", "#panel", '[data-figure="cash"]', ".card:last-of-type .card-last")
 
     def boxes() -> list[Any]:
         return [visitor.locator(place).bounding_box() for place in places]
 
     before = boxes()
-    for key in ("ArrowLeft", "ArrowLeft", "Home", "End"):
+    for key, day in (("ArrowLeft", 4), ("ArrowLeft", 3), ("Home", 0), ("End", 5)):
         visitor.locator("#day").press(key)
-        visitor.wait_for_timeout(200)  # whatever is fetched and drawn comes in
+        for name in ("net_income", "cash"):
+            expect(figure(visitor, name)).to_have_attribute("data-points", str(6 * (day + 1)))
+        expect(visitor.locator(".line").first).to_contain_text(f"Day {day} is over")
         assert boxes() == before, key
 
 
@@ -122,7 +132,7 @@ def test_a_firm_sees_its_own_books_and_nobody_elses(site: Site, visitor: Page, c
     expect(figure(visitor)).to_have_attribute("data-points", str(DAYS))
     expect(visitor.locator(".line").filter(has_text="retailer_A")).to_have_count(0)
     expect(visitor.locator(".line").filter(has_text="farmer_A")).not_to_have_count(0)
-    eventually(lambda: asked(visitor).get("as") == "farmer_A", SECONDS)
+    eventually(lambda: asked(visitor).get("as") == "farmer_A")
     expect(visitor.locator(".card h2 a[href]")).to_have_text(["farmer_A"])
     expect(visitor.locator("a[data-books]")).to_have_attribute("href", re.compile(r"days\.csv\?day=&as=farmer_A$"))
     visitor.reload()
@@ -181,7 +191,8 @@ def test_the_numbers_behind_a_chart_are_those_of_the_day(site: Site, visitor: Pa
 
 def test_all_charts_of_a_tab_show_the_day_that_is_pointed_at(site: Site, visitor: Page) -> None:
     open_run(site, visitor, played())
-    expect(figure(visitor, "cash")).to_have_attribute("data-points", str(6 * DAYS))
+    for name in ("net_income", "cash"):
+        expect(figure(visitor, name)).to_have_attribute("data-points", str(6 * DAYS))
     expect(figure(visitor, "cash").locator(".hover-line")).to_be_hidden()
     figure(visitor).scroll_into_view_if_needed()
     box = figure(visitor).locator(".plot-canvas").bounding_box()
@@ -305,7 +316,7 @@ def test_the_list_is_filtered_while_one_types_and_the_address_says_so(site: Site
     visitor.get_by_label("Name or number").fill("second")
     expect(rows).to_have_count(1)
     expect(rows).to_contain_text("Second trial")
-    eventually(lambda: asked(visitor).get("q") == "second", SECONDS)
+    eventually(lambda: asked(visitor).get("q") == "second")
     visitor.get_by_label("Status").select_option("Running")
     expect(visitor.get_by_text("No run matches")).to_be_visible()
     visitor.reload()

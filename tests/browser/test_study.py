@@ -52,6 +52,7 @@ def test_a_participant_goes_all_the_way_through_reloads_back_buttons_double_clic
     page.goto(address)
     expect(page.get_by_role("heading", name="Your briefing")).to_be_visible()
     page.get_by_role("button", name="I have read it").click()
+    expect(page.get_by_role("heading", name="A short quiz")).to_be_visible()
     old_tab.get_by_role("button", name="I do not agree").click()
     expect(old_tab.get_by_role("heading", name="A short quiz")).to_be_visible()
 
@@ -163,7 +164,7 @@ def test_a_researcher_makes_a_study_invites_and_starts_a_table(
 
     # The page hears by itself that they have come.
     in_thread(lambda: (walk_to(ada, Stage.WAITING), walk_to(bo, Stage.WAITING)))
-    visitor.get_by_role("button", name="Start table 1").click(timeout=20_000)
+    visitor.get_by_role("button", name="Start table 1").click()
     expect(visitor.get_by_text("Table 1 plays: run")).to_be_visible()
     assert {stage_of(ada), stage_of(bo)} == {Stage.GAME}
     visitor.get_by_label("More for ada").click()

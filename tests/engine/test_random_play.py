@@ -10,7 +10,7 @@ from simulation.engine.scenario import Scenario, scenario_from
 from tests.engine import checks, wild
 
 CALLS_IN_ALL = 100_000
-EXAMPLES = 90
+EXAMPLES = 75
 DECISIONS_PER_EXAMPLE = 1_600  # about one in eight is a wait or no call at all
 
 # Cash and daily cost of a role: rich, poor, and broke but free of costs, so that refunds are owed.
@@ -52,7 +52,8 @@ def test_a_hundred_thousand_random_calls_break_nothing() -> None:
     @settings(
         max_examples=EXAMPLES,
         deadline=None,
-        phases=(Phase.explicit, Phase.reuse, Phase.generate),
+        derandomize=True,
+        phases=(Phase.explicit, Phase.generate),
         suppress_health_check=list(HealthCheck),
     )
     @given(scenario=scenarios, seed=st.integers(0, 2**32))

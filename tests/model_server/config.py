@@ -24,6 +24,7 @@ Trouble = Literal[
     "invalid_key",  # 401 that repeats the key
     "unknown_model",  # 404
     "hang",  # never answers
+    "hold",  # answers once the faults are set anew
     "cut",  # closes the connection when the `share` of the answer is sent; 0: before anything
     "drip",  # sends the answer in small pieces over `seconds`
 ]

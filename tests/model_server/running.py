@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 from urllib.request import Request, urlopen
 
 from coffeebench_site.service import die_with_parent
+from tests.waiting import PATIENCE_SECONDS, eventually
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -40,9 +42,24 @@ class RunningServer:
         """Replaces fields of its Config, such as `faults`, for all requests from now on."""
         self._ask("/config", fields)
 
+    @contextmanager
+    def holding_until_in_work(self, count: int) -> Iterator[None]:
+        """Within the block, answers are held back until so many requests are in work at once, which must come."""
+        self.configure(faults=[{"kind": "hold"}])
+        with ThreadPoolExecutor(1) as pool:
+            watching = pool.submit(self._let_go_at, count)
+            yield
+        watching.result()
+
+    def _let_go_at(self, count: int) -> None:
+        try:
+            eventually(lambda: bool(self.stats()["in_work"] == count))
+        finally:
+            self.configure(faults=[])
+
     def _ask(self, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         data = None if body is None else json.dumps(body).encode()
-        with urlopen(Request(f"{self.url}{path}", data), timeout=30) as response:
+        with urlopen(Request(f"{self.url}{path}", data), timeout=PATIENCE_SECONDS) as response:
             answer: dict[str, Any] = json.load(response)
         return answer
 

@@ -26,7 +26,7 @@ DRIP_PIECES = 20
 
 @dataclass(slots=True)
 class Reply:
-    """What goes out, after a delay. `manner` is the fault of the way there, if any: hang, cut or drip."""
+    """What goes out, after a delay. `manner` is the fault of the way there, if any."""
 
     status: int
     body: bytes
@@ -44,6 +44,7 @@ class ModelServer:
         self.config = config
         self.policies = Policies(scenario_from(config.scenario))
         self.books = Bookkeeping()
+        self.let_go = asyncio.Event()
 
     def application(self) -> web.Application:
         """The addresses: a base with and without `/v1`, as clients differ; and those for tests."""
@@ -67,6 +68,8 @@ class ModelServer:
             reply = self._timed_reply(await request.read(), key, entry)
             if reply.delay_seconds:
                 await asyncio.sleep(reply.delay_seconds)
+            if reply.manner == "hold":
+                await self.let_go.wait()
             return await send(request, reply, entry)
         except (asyncio.CancelledError, ConnectionError):
             entry.is_gone = True
@@ -90,6 +93,9 @@ class ModelServer:
             return web.json_response({"error": str(error)}, status=400)
         changed = {name: getattr(given, name) for name in given.model_fields_set - {"scenario"}}
         self.config = self.config.model_copy(update=changed)
+        if "faults" in changed:
+            self.let_go.set()
+            self.let_go = asyncio.Event()
         return web.json_response({"changed": list(changed)})
 
     def _timed_reply(self, body: bytes, key: str, entry: Entry) -> Reply:
@@ -225,7 +231,8 @@ async def send_slowly(request: web.Request, reply: Reply) -> web.StreamResponse:
     response = await begin(request, reply)
     size = -(-len(reply.body) // DRIP_PIECES)
     for start in range(0, len(reply.body), size):
-        await asyncio.sleep(reply.drip_seconds / DRIP_PIECES)
+        if start:
+            await asyncio.sleep(reply.drip_seconds / DRIP_PIECES)
         await response.write(reply.body[start : start + size])
     return response
 

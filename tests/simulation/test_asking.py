@@ -112,7 +112,7 @@ def test_every_call_is_kept_with_its_figures(server: RunningServer) -> None:
 def test_the_beginning_of_a_conversation_stays_the_same_to_the_byte(server: RunningServer) -> None:
     run = play(started({"roaster_A": model(server)}, days=2))
     # The server counts what it has seen before as cached: all but the newest messages of a request.
-    tokens = list(Call.objects.filter(run=run).values_list("input_tokens", "cached_tokens"))
+    tokens = list(Call.objects.filter(run=run).order_by("pk").values_list("input_tokens", "cached_tokens"))
     assert all(cached > 0 for _, cached in tokens[1:])
     assert all(now_cached >= before * 0.9 for (before, _), (_, now_cached) in pairwise(tokens))
 
@@ -422,9 +422,11 @@ def asks_of_first_step(run: Run) -> list[Ask]:
 
 
 def test_a_steps_models_think_at_the_same_time() -> None:
-    with running_model_server({"faults": [{"kind": "latency", "seconds": 0.5}]}) as server:
+    with running_model_server() as server:
         run = started(six_models(server), days=1)
-        assert asking.ask_models(asks_of_first_step(run)) == run.pk
+        asks = asks_of_first_step(run)
+        with server.holding_until_in_work(6):
+            assert asking.ask_models(asks) == run.pk
         assert server.stats()["most_in_work"] == 6
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import signal
 import subprocess
 import sys
-import time
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from django.core.management import CommandError, call_command
 from simulation.models import Run, Turn
 from simulation.store import differences
 from tests.commands import said
+from tests.waiting import PATIENCE_SECONDS, eventually
 
 TRACES = Path(__file__).parent.parent / "traces"
 ALL_PASSIVE = [f"--player={role}_{letter}=passive" for role in ("farmer", "roaster", "retailer") for letter in "AB"]
@@ -85,7 +86,7 @@ def test_a_finished_run_has_nothing_to_resume() -> None:
 @pytest.mark.django_db
 def test_check_trace_says_ok_and_can_save() -> None:
     text = said("check_trace", str(TRACES / "first-week.json.gz"), str(TRACES / "corners.json.gz"), "--save")
-    assert "first-week: ok, 222 decisions in 0.0" in text
+    assert re.search(r"^first-week: ok, 222 decisions in \d+\.\d+ s", text, re.MULTILINE)
     runs = Run.objects.all()
     assert len(runs) == 2
     assert all(differences(run) == [] for run in runs)
@@ -126,8 +127,6 @@ def test_check_trace_names_the_first_difference(
     with pytest.raises(CommandError) as error:
         call_command("check_trace", changed_trace(tmp_path, change), stdout=out)
     assert error.value.returncode == 1
-    import re
-
     assert re.search(words, out.getvalue()), out.getvalue()
 
 
@@ -175,33 +174,43 @@ def manage(*arguments: str) -> list[str]:
     return [sys.executable, str(settings.BASE_DIR / "manage.py"), *arguments]
 
 
+# A command whose runs take a tenth of a second a step, so that no machine has played one before it is interrupted.
+SLOWLY = """
+import sys, time, django
+django.setup()
+from django.core.management import execute_from_command_line
+from simulation import runner
+play_step = runner.Game.play_step
+def play_slowly(*given):
+    time.sleep(0.1)
+    play_step(*given)
+runner.Game.play_step = play_slowly
+execute_from_command_line(sys.argv)
+"""
+
+
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("kill", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_simulation_can_go_on_and_ends_as_if_undisturbed(
     kill: signal.Signals, site_variables: dict[str, str]
 ) -> None:
-    arguments = manage("simulate", "--days=500", "--seed=4", "--set=evaluated=")
+    arguments = [sys.executable, "-c", SLOWLY, "simulate", "--days=60", "--seed=4", "--set=evaluated="]
     process = subprocess.Popen(arguments, env=site_variables, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
-    while not Turn.objects.exists():
-        assert time.monotonic() < deadline, "the simulation committed nothing in a minute"
-        time.sleep(0.02)
+    eventually(Turn.objects.exists)
     process.send_signal(kill)
-    assert process.wait(30) != 0
+    assert process.wait(PATIENCE_SECONDS) != 0
     run = Run.objects.get()
-    assert run.day < 499
+    assert run.day < 59
     assert run.status == (Run.Status.PAUSED if kill == signal.SIGINT else Run.Status.RUNNING)
     assert differences(run) == []
-    subprocess.run(manage("simulate", f"--resume={run.pk}", "--json"), env=site_variables, check=True, timeout=120)
+    subprocess.run(manage("simulate", f"--resume={run.pk}", "--json"), env=site_variables, check=True)
     run.refresh_from_db()
     assert run.status == Run.Status.FINISHED
     assert differences(run) == []
 
 
 def test_bench_prints_the_agreed_object() -> None:
-    printed = subprocess.run(
-        manage("bench", "--json", "--rounds=1"), check=True, capture_output=True, timeout=300
-    ).stdout
+    printed = subprocess.run(manage("bench", "--json", "--rounds=1"), check=True, capture_output=True).stdout
     results = json.loads(printed)
     assert results.keys() == {"replay_90", "play_90", "play_365"}
     assert results["replay_90"]["decisions"] == 3923

@@ -18,8 +18,8 @@ from playwright.sync_api import Page
 from dashboards.sign_in import sign_in_path
 from dashboards.tabs import TABS
 from simulation.models import Run
-from tests.browser.conftest import Site, site, whole_site
-from tests.browser.test_pictures import DRAWN, played
+from tests.browser.conftest import DRAWN, Site, site, whole_site
+from tests.browser.test_pictures import played
 
 __all__ = ["site", "whole_site"]  # fixtures
 

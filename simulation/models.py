@@ -94,6 +94,11 @@ class Run(models.Model):
         """Whether it has ended, whatever the way."""
         return self.status in (self.Status.FINISHED, self.Status.STOPPED, self.Status.FAILED)
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether it has ended for good; one that failed may be let go on, and its firms are to learn no more of it."""
+        return self.status in (self.Status.FINISHED, self.Status.STOPPED)
+
 
 class Turn(RunRow):
     """One firm's answer to one wake: what it decided, why, and what came of it."""
@@ -201,6 +206,9 @@ class Seat(models.Model):
 
     driver = models.CharField(max_length=10, choices=Driver, default=Driver.OWNER)
     driver_since = models.DateTimeField(auto_now_add=True)
+    may_take_back = models.BooleanField(
+        default=False, help_text="whether whoever holds the link may end the stand-in: their absence brought it"
+    )
     absence = models.CharField(max_length=10, choices=Absence, default=Absence.WAIT)
     absence_minutes = models.PositiveIntegerField(default=10, help_text="of no sign of life in an open turn")
     extended_until = models.DateTimeField(null=True, blank=True, help_text="until when absence has no consequence")

@@ -154,7 +154,9 @@ def test_the_sheet_names_units_and_has_a_row_a_firm_and_day() -> None:
     assert rows[1][:4] == [0, "farmer_A", -25.0, 14_940.0]
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", "\t=1", "\r=1", '=HYPERLINK("http://x")', " =1", "\n=1"])
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+1", "-1", "@x", "\t=1", "\r=1", '=HYPERLINK("http://x")', " =1", "\n=1", "\uff1d1", "'=1"]
+)
 def test_a_formula_in_a_cell_is_text(text: str) -> None:
     assert safe_cell(text) == f"'{text}"
 

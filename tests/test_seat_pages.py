@@ -81,6 +81,18 @@ def test_only_the_button_takes_the_seat_and_then_the_link_opens_the_console(clie
     assert "You run Roaster A" in Client().get(address(seat)).content.decode(), "on another device"
 
 
+@pytest.mark.parametrize("rest", ["act/", "queue/add/", "queue/start/", "notes/", "beat/", "pause/", "back/"])
+def test_at_a_seat_that_nobody_has_taken_nothing_is_done(client: Client, run: Run, rest: str) -> None:
+    seat = seat_of(run, "roaster_A")
+    sent = {"turn": 1, "tool": "view_listings", "notes": "mine", "is_on": "true"}
+    answer = client.post(address(seat, rest), sent)
+    assert (answer.status_code, "take it first" in answer.json()["error"]) == (409, True)
+    assert seat_of(run, "roaster_A").__dict__.items() >= {"notes": "", "queue": [], "last_seen_at": None}.items()
+    turn = verbs.open_turn(seat)
+    assert turn is not None
+    assert turn.firm_turn == 1
+
+
 @pytest.mark.parametrize(("information", "words"), [("parity", "takes a slot too"), ("assisted", "looking is free")])
 def test_the_welcome_page_says_what_is_shown_for_free(client: Client, information: str, words: str) -> None:
     run = seated_run("roaster_A", information=information, is_practice=True)
@@ -436,7 +448,7 @@ def test_a_person_comes_back_from_an_absence_but_not_from_the_researchers_arrang
     verbs.hand_over(seat, "script")
     client.post(address(seat, "back/"))
     assert seat_of(run, "roaster_A").driver == "script"
-    verbs.set_rules(seat, absence="script", absence_minutes=10, wants_rationale=False)
+    verbs.hand_over(seat, "script", may_take_back=True)
     assert client.get(address(seat, "state/")).json()["may_take_back"]
     client.post(address(seat, "back/"))
     assert seat_of(run, "roaster_A").driver == "owner"
@@ -608,6 +620,22 @@ def test_there_is_no_comparison_while_the_run_goes_on(client: Client, seat: Seat
     assert client.get(address(seat, "comparison/")).status_code == 404
     with pytest.raises(comparison.NotCompared):
         comparison.scripts_in_the_seat(seat)
+
+
+def test_a_run_that_failed_may_go_on_so_its_seat_learns_nothing_of_the_end(
+    client: Client, seat: Seat, run: Run
+) -> None:
+    """No books for free, no comparison on the days to come, and the same turn once the fault is mended."""
+    Run.objects.filter(pk=run.pk).update(status=Run.Status.FAILED)
+    page = client.get(address(seat)).content.decode()
+    assert "You run Roaster A" in page
+    assert "the researcher can let it go on" in page
+    assert client.get(address(seat, "comparison/")).status_code == 404
+    with pytest.raises(comparison.NotCompared):
+        comparison.scripts_in_the_seat(seat_of(run, "roaster_A"))
+    assert "nothing was sent" in act(client, seat, 1, "view_listings")["error"]
+    control.resume_run(run.pk)
+    assert act(client, seat, 1, "view_listings")["is_taken"]
 
 
 def test_a_run_that_was_ended_early_is_compared_up_to_its_last_evening(client: Client, seat: Seat, run: Run) -> None:

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from pydantic import ValidationError
 
 from marketplace.economy.rules import ROLES
@@ -445,6 +446,58 @@ def test_a_freed_place_is_given_anew_to_whoever_still_waits() -> None:
     verbs.arrive(again(ada))
     assert again(ada).stage == again(bo).stage == Stage.GAME
     assert again(cy).stage == Stage.WELCOME
+
+
+def test_a_game_that_failed_keeps_its_participant_until_it_goes_on_or_is_cancelled() -> None:
+    (ada,) = invited(small_study(), "ada")
+    ada = walk_to(ada, Stage.GAME)
+    assert ada.seat
+    Run.objects.filter(pk=ada.seat.run_id).update(status=Run.Status.FAILED)
+    with pytest.raises(verbs.StudyError, match="not over yet"):
+        verbs.finish_game(again(ada))
+    control.cancel_run(ada.seat.run_id)
+    verbs.finish_game(again(ada))
+    assert again(ada).stage == Stage.DONE
+
+
+def test_whose_link_is_made_void_in_the_waiting_room_holds_up_no_table() -> None:
+    """A table that fills up with somebody who cannot come would play without them, and others wait elsewhere."""
+    ada, bo, cy = invited(small_study(**TWO), "ada", "bo", "cy")
+    walk_to(ada, Stage.WAITING)
+    verbs.revoke(ada)
+    walk_to(bo, Stage.WAITING)  # as the firm that is free again
+    walk_to(cy, Stage.GAME)
+    assert [again(one).stage for one in (ada, bo, cy)] == [Stage.WAITING, Stage.GAME, Stage.GAME]
+    verbs.reissue(again(ada))
+    verbs.arrive(again(ada))
+    assert again(ada).table not in (None, again(bo).table)
+
+
+def test_who_was_not_seen_for_long_in_the_waiting_room_leaves_their_place_to_who_comes() -> None:
+    study = small_study(**TWO, assignment="preset")
+    ada, bo, cy = (
+        verbs.add_participants(study, [verbs.NewParticipant(label, firm)])[0]
+        for label, firm in (("ada", "roaster_A"), ("bo", "roaster_B"), ("cy", "roaster_A"))
+    )
+    ada = walk_to(ada, Stage.WAITING)
+    long_ago = timezone.now() - 2 * verbs.LEFT_AFTER
+    entered = {**ada.entered, Stage.WAITING: long_ago.isoformat()}
+    Participant.objects.filter(pk=ada.pk).update(entered=entered, last_seen_at=long_ago)
+    assert walk_to(bo, Stage.WAITING).table
+    assert again(ada).table is None
+    walk_to(cy, Stage.GAME)
+    assert again(bo).stage == Stage.GAME
+    verbs.arrive(again(ada))
+    assert again(ada).table
+
+
+def test_where_the_researcher_starts_tables_nobody_loses_a_place_by_being_away() -> None:
+    ada, bo = invited(small_study(**TWO, start="researcher"), "ada", "bo")
+    ada = walk_to(ada, Stage.WAITING)
+    long_ago = timezone.now() - 2 * verbs.LEFT_AFTER
+    Participant.objects.filter(pk=ada.pk).update(entered={}, last_seen_at=long_ago)
+    walk_to(bo, Stage.WAITING)
+    assert again(ada).table == again(bo).table
 
 
 def test_a_seat_that_is_played_out_says_where_its_participant_goes_on() -> None:

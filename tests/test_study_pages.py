@@ -326,6 +326,16 @@ def test_a_firm_that_is_bankrupt_lets_its_person_go_on_while_the_others_play(cli
     assert again(ada).stage == Stage.DONE
 
 
+def test_a_game_that_the_researcher_ended_is_not_said_to_have_been_played_to_its_end(client: Client) -> None:
+    (ada,) = invited(small_study(), "ada")
+    ada = walk_to(ada, Stage.GAME)
+    assert ada.seat
+    control.cancel_run(ada.seat.run_id)
+    page = client.get(way(ada)).content.decode()
+    assert "It ended before its last day: The researcher has ended the run." in page
+    assert "played it to its end" not in page
+
+
 def test_hostile_words_are_words_on_every_page(client: Client, staff: Client) -> None:
     study = small_study(
         name=HOSTILE[:50],

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from dashboards.keyed import opened_by
+from functools import wraps
+from typing import Any, Final
+
+from django.http import HttpRequest, HttpResponseBase, JsonResponse
+
+from dashboards.keyed import View, opened_by
 from simulation.links import LinkError
 from simulation.models import Seat
 from simulation.players.registry import REMOTE
 from simulation.seats.links import seat_of
+
+NOT_TAKEN: Final = "Nobody has taken this seat yet. Open its link and take it first."
 
 
 def persons_seat(token: str) -> Seat:
@@ -19,6 +26,19 @@ def persons_seat(token: str) -> Seat:
 
 with_seat = opened_by(persons_seat, template="seat/no_seat.html", script="console")
 """Gives a view the seat that the link in its address opens."""
+
+
+def at_the_desk(view: View) -> View:
+    """Gives a view a seat that somebody has taken: at another nothing is done, for no time of it is counted."""
+
+    @with_seat
+    @wraps(view)
+    def seated(request: HttpRequest, seat: Seat, token: str, **kwargs: Any) -> HttpResponseBase:
+        if seat.taken_at is None:
+            return JsonResponse({"error": NOT_TAKEN}, status=409)
+        return view(request, seat, token=token, **kwargs)
+
+    return seated
 
 
 def firm_title(name: str) -> str:

@@ -14,7 +14,7 @@ from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from dashboards.seat import desk, ending
-from dashboards.seat.access import firm_title, with_seat
+from dashboards.seat.access import at_the_desk, firm_title, with_seat
 from dashboards.seat.away import away_text
 from dashboards.seat.forms import ARGUMENT, Filled, read_form
 from dashboards.seat.rules import rules_of
@@ -98,7 +98,7 @@ def day(request: HttpRequest, seat: Seat, token: str, day: int) -> HttpResponse:
 
 
 @require_POST
-@with_seat
+@at_the_desk
 def act(request: HttpRequest, seat: Seat, token: str) -> HttpResponse:
     """One action for the turn whose number comes with it. The same once more is answered as the first time.
 
@@ -117,7 +117,7 @@ def act(request: HttpRequest, seat: Seat, token: str) -> HttpResponse:
 
 
 @require_POST
-@with_seat
+@at_the_desk
 def queue(request: HttpRequest, seat: Seat, token: str, change: str) -> HttpResponse:
     """Changes the actions to come: add, remove, sooner, start, stop."""
     try:
@@ -152,7 +152,7 @@ def _moved(actions: list[dict[str, Any]], from_end: int, tool: str, *, is_remove
 
 
 @require_POST
-@with_seat
+@at_the_desk
 def notes(request: HttpRequest, seat: Seat, token: str) -> HttpResponse:
     """Keeps the person's notes."""
     try:
@@ -163,7 +163,7 @@ def notes(request: HttpRequest, seat: Seat, token: str) -> HttpResponse:
 
 
 @require_POST
-@with_seat
+@at_the_desk
 def beat(request: HttpRequest, seat: Seat, token: str) -> HttpResponse:
     """A sign of life from a page whose socket is lost."""
     give_sign(seat, is_active=request.POST.get("active") == "true")
@@ -176,7 +176,7 @@ def give_sign(seat: Seat, *, is_active: bool) -> None:
 
 
 @require_POST
-@with_seat
+@at_the_desk
 def pause(request: HttpRequest, seat: Seat, token: str) -> HttpResponse:
     """The person stops their own clock, with `is_on`, or lets it go on; where that is not theirs to do, it says why."""
     try:
@@ -188,7 +188,7 @@ def pause(request: HttpRequest, seat: Seat, token: str) -> HttpResponse:
 
 
 @require_POST
-@with_seat
+@at_the_desk
 def back(request: HttpRequest, seat: Seat, token: str) -> HttpResponse:
     """The person is back from an absence that had somebody stand in."""
     with suppress(verbs.SeatError):

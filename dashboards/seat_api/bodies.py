@@ -21,7 +21,7 @@ def decision_in(request: HttpRequest) -> Decision:
         if key not in KEYS:
             _refuse(f"unknown key {key[:40]!a}; allowed are {', '.join(KEYS)}")
     tool, arguments, rationale = values.get("tool"), values.get("arguments", {}), values.get("rationale", "")
-    if not isinstance(tool, str) or not tool or len(tool) > 60 or not tool.isprintable():
+    if not isinstance(tool, str) or not tool.strip() or len(tool) > 60 or not tool.isprintable():
         _refuse('tool must be the name of a tool, as "wait_for_next_day"')
     if not isinstance(arguments, dict):
         _refuse('arguments must be an object, as {} or {"invoice_id": "I3"}')

@@ -22,6 +22,7 @@ from dashboards.study.access import with_participant
 from dashboards.study.room import room_of
 from simulation.models import Run
 from simulation.players.briefing import person_briefing
+from simulation.seats import door
 from simulation.seats import links as seat_links
 from simulation.studies import verbs
 from simulation.studies.models import QUESTIONS_ASKED, Participant, Study
@@ -215,6 +216,7 @@ def game_context(participant: Participant, form: Form, problems: Problems) -> di
     return {
         "seat_path": seat_links.path_of(seat) if seat else "",
         "is_bankrupt": bool(seat and seat.firm.bankrupt_day is not None),
+        "why_early": door.status_text(seat) if seat and seat.run.status == Run.Status.STOPPED else "",
         "has_questions": bool(participant.study.questionnaire),
     }
 

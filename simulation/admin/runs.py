@@ -74,6 +74,8 @@ class RunDrawer(Drawer):
         columns.number("step", "steps saved"),
         columns.number("seed"),
         columns.text("evaluated", "evaluated firm"),
+        columns.text("information", "what persons are shown"),
+        Column("counts", lambda run: "no, a practice" if run.is_practice else "yes"),
         Column("pace, s a day", lambda run: str(run.pace_seconds or "full speed")),
         columns.text("rules_version", "rules version"),
         Column("created", lambda run: showing.wall_time(run.created_at)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from datetime import datetime, timedelta
 
+from django.db import transaction
 from django.db.models import Q
 
 from simulation.engine.decision import WAIT
@@ -17,10 +18,21 @@ def apply_rules(now: datetime) -> None:
     waiting = Seat.objects.filter(run__status=Run.Status.RUNNING, driver=Seat.Driver.OWNER)
     due = waiting.exclude(absence=Seat.Absence.WAIT).exclude(Q(extended_until__gt=now))
     for seat in due.select_related("run", "firm"):
-        turn = verbs.open_turn(seat)
-        if turn and now - silent_since(seat, turn) > timedelta(minutes=seat.absence_minutes):
-            with suppress(verbs.SeatError):
-                apply_rule(seat, turn)
+        if turn_left_lying(seat, now):
+            with suppress(verbs.SeatError), transaction.atomic():
+                Run.objects.select_for_update().only("pk").get(pk=seat.run_id)
+                seat.refresh_from_db()
+                turn = turn_left_lying(seat, now)  # its person may have come back while the lock was waited for
+                if turn:
+                    apply_rule(seat, turn)
+
+
+def turn_left_lying(seat: Seat, now: datetime) -> Ask | None:
+    """The turn that a seat's person has let lie for longer than its rule allows."""
+    turn = verbs.open_turn(seat)
+    if turn is None or seat.driver != Seat.Driver.OWNER:
+        return None
+    return turn if now - silent_since(seat, turn) > timedelta(minutes=seat.absence_minutes) else None
 
 
 def silent_since(seat: Seat, turn: Ask) -> datetime:
@@ -34,4 +46,4 @@ def apply_rule(seat: Seat, turn: Ask) -> None:
     if seat.absence == Seat.Absence.DEFAULT:
         verbs.answer(seat, turn.firm_turn, WAIT, by=verbs.TIMEOUT)
     else:
-        verbs.hand_over(seat, seat.absence)
+        verbs.hand_over(seat, seat.absence, may_take_back=True)

@@ -70,7 +70,7 @@ def _answer_by_queue(seat: Seat, ask: Ask) -> None:
     """Takes the next action out of the queue in the same transaction in which it becomes the turn's answer."""
     with transaction.atomic():
         Run.objects.select_for_update().only("pk").get(pk=seat.run_id)
-        seat.refresh_from_db(fields=["driver", "queue", "queue_stopped"])
+        seat.refresh_from_db(fields=["driver", "queue", "queue_stopped", "wants_rationale"])
         if not answers_itself(seat):
             return
         seat.queue_stopped = why_to_stop(ask, seat)
@@ -84,10 +84,13 @@ def _answer_by_queue(seat: Seat, ask: Ask) -> None:
 
 
 def why_to_stop(ask: Ask, seat: Seat) -> str:
-    """Why the queue is not to go on by itself: its firm was woken, or its last action was refused. Empty: it goes on.
+    """Why the queue is not to go on by itself; empty: it goes on.
 
-    A new day with no other news is no reason where the action before it was to wait for that day.
+    Its firm was woken, its last action was refused, or its next one lacks a reason that is asked for by now. A new day
+    with no other news is no reason to stop where the action before it was to wait for that day.
     """
+    if seat.wants_rationale and not seat.queue[0]["rationale"].strip():
+        return "the next action has no reason, and by now every action needs one"
     given = json.loads(ask.given)
     result, observation = given["result"], given["observation"]
     if result is not None and not result["ok"]:

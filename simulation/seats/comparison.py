@@ -46,9 +46,10 @@ class NotCompared(Exception):
 def scripts_in_the_seat(seat: Seat) -> Comparison:
     """The role's default script and the passive one in the seat. Raises NotCompared.
 
-    While the run goes on, it would show its future; a run of very many firms and days would take too long to play.
+    While the run goes on, or may after a fault, it would show its future; a run of very many firms and days would take
+    too long to play.
     """
-    if not seat.run.is_over:
+    if not seat.run.is_closed:
         raise NotCompared("The comparison is made when the run is over.")
     if len(seat.run.players) * seat.run.days > MOST_FIRM_DAYS:
         raise NotCompared("This run is too large to be played again here with scripts in your place.")

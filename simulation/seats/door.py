@@ -74,7 +74,7 @@ def state(seat: Seat) -> dict[str, Any]:
         "waiting_since": run.status_since.isoformat() if last is None else _iso(last.answered_at),
         "driver": seat.driver,
         "driver_since": seat.driver_since.isoformat(),
-        "may_take_back": verbs.may_take_back(seat),
+        "may_take_back": seat.may_take_back,
         "queue": seat.queue,
         "queue_stopped": seat.queue_stopped,
         "wants_rationale": seat.wants_rationale,
@@ -204,8 +204,8 @@ def objective_of(seat: Seat) -> briefing.Objective:
 
 
 def is_over(seat: Seat) -> bool:
-    """Whether nothing is left to play here: the run is over, or the firm is bankrupt for good and the run goes on."""
-    return seat.run.is_over or seat.firm.bankrupt_day is not None
+    """Whether nothing is left to play here: the run is closed, or the firm is bankrupt for good and the run goes on."""
+    return seat.run.is_closed or seat.firm.bankrupt_day is not None
 
 
 def books(seat: Seat) -> dict[str, Any]:
@@ -250,7 +250,7 @@ def status_text(seat: Seat) -> str:
     """What a seat is told of its run's state, in words that name nobody's trouble."""
     run, bankrupt_day = seat.run, seat.firm.bankrupt_day
     if bankrupt_day is not None:
-        goes_on = "" if run.is_over else " The run goes on without it."
+        goes_on = "" if run.is_closed else " The run goes on without it."
         return f"{seat.firm.name} went bankrupt on day {bankrupt_day}; its net income stays as it was then.{goes_on}"
     if run.status == Run.Status.PAUSED:
         return PAUSE_REASONS.get(Run.PausedBy(run.paused_by or "person"), "")

@@ -191,38 +191,38 @@ def printable_notes(text: str) -> str:
 # The researcher's.
 
 
-def hand_over(seat: Seat, driver: str) -> None:
-    """Lets the role's script, or the language model named for the seat, play it until it is handed back."""
+def hand_over(seat: Seat, driver: str, *, may_take_back: bool = False) -> None:
+    """Lets the role's script, or the language model named for the seat, play it until it is handed back.
+
+    `may_take_back` where the person's absence brings it: once they are back, they may end it themselves.
+    """
     if driver not in (Seat.Driver.SCRIPT, Seat.Driver.MODEL):
         raise SeatError(f"A seat can be handed over to a script or a model, not to {driver!r}.")
     if driver == Seat.Driver.MODEL and seat.firm.name not in seat.run.model_settings:
         raise SeatError(f"No language model is named to stand in for {seat.firm.name}; hand it over to the script.")
-    _let_play(seat, driver)
+    if seat.run.is_closed or seat.firm.bankrupt_day is not None:
+        raise SeatError("Nothing is left to play at this seat.")
+    _let_play(seat, driver, may_take_back=may_take_back)
 
 
 def hand_back(seat: Seat) -> None:
     """Gives the seat back to whoever holds its link: at once, a model that is thinking comes too late."""
-    _let_play(seat, Seat.Driver.OWNER)
+    _let_play(seat, Seat.Driver.OWNER, may_take_back=False)
 
 
-def _let_play(seat: Seat, driver: str) -> None:
+def _let_play(seat: Seat, driver: str, *, may_take_back: bool) -> None:
     with transaction.atomic():
         _lock(seat)
         if driver != seat.driver:
             asks_of(seat.firm_id).filter(answered_at__isnull=True).update(lease_owner="", lease_until=None)
-        _change(seat, driver=driver, driver_since=timezone.now())
-
-
-def may_take_back(seat: Seat) -> bool:
-    """Whether the person may end the stand-in: their absence brought it, not the researcher."""
-    return seat.driver != Seat.Driver.OWNER and seat.driver == seat.absence
+        _change(seat, driver=driver, driver_since=timezone.now(), may_take_back=may_take_back)
 
 
 def take_back(seat: Seat) -> None:
     """The person is back and plays on. Raises SeatError where the researcher handed the seat over."""
     if seat.driver == Seat.Driver.OWNER:
         raise SeatError("Nobody stands in at this seat; whoever holds its link plays.")
-    if not may_take_back(seat):
+    if not seat.may_take_back:
         raise SeatError("The researcher has handed this seat over; only the researcher can hand it back.")
     hand_back(seat)
 

@@ -49,9 +49,9 @@ GENERAL: Final = (
     ("empty", "An empty cell stands for what does not apply, is not known, or has not happened."),
     (
         "escaping",
-        "A text that begins with = + - @, a tab or a line break, after spaces if any, has an apostrophe (') before it, "
-        "so that no spreadsheet takes it for a formula. Take one apostrophe away to have it as it was written. Numbers "
-        "are never escaped.",
+        "A text that begins with = + - @ or their wide forms, a tab or a line break, after spaces and apostrophes if "
+        "any, has an apostrophe (') before it, so that no spreadsheet takes it for a formula. Take that one away to "
+        "have it as it was written. Other texts and numbers are never escaped.",
     ),
     ("times", "Wall time is in UTC. Simulated days count from 0; simulated times have no zone."),
     ("amounts", "All amounts are in USD, to the millionth."),

@@ -292,13 +292,15 @@ def _same_minute(subject: Subject) -> QuizQuestion:
 
 
 def _yield(subject: Subject) -> QuizQuestion | None:
-    """Kilograms out of a roast, of an amount that comes out whole."""
+    """Kilograms out of a roast, of an amount within the day's cap, and one that comes out whole if there is one."""
     roasts = [(name, item.roasting) for name, item in subject.scenario.items.items() if item.roasting]
-    if subject.role != "roaster" or not roasts:
+    if subject.role != "roaster" or not roasts or not subject.scenario.roast_daily_cap_kg:
         return None
     item, roasting = roasts[0]
     rate = roasting.output_per_input
-    into = next((kg for kg in (20, 50, 40, 10) if abs(kg * rate - round(kg * rate)) < 1e-9), 100)
+    cap = subject.scenario.roast_daily_cap_kg
+    within = (kg for kg in (20, 50, 40, 10) if kg <= cap)
+    into = next((kg for kg in within if abs(kg * rate - round(kg * rate)) < 1e-9), cap)
     out = round(into * rate)
     return _question(
         "yield",
@@ -354,7 +356,7 @@ def _shelf_price(subject: Subject) -> QuizQuestion | None:
     most = number(consumers.reservation_price)
     return _question(
         "shelf_price",
-        f"At what shelf price of {item} do consumers buy nothing from you for certain?",
+        f"From what shelf price on do consumers buy no {item} from you for certain?",
         f"Above {most} USD a kg",
         (
             f"Above {number(round(consumers.reservation_price / 2, 2))} USD a kg",

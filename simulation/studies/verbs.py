@@ -13,6 +13,7 @@ from itertools import count
 from typing import Any, Final, NamedTuple
 
 from django.db import transaction
+from django.db.models import Count
 from django.utils import timezone
 
 from simulation import announce, control
@@ -30,6 +31,8 @@ from simulation.studies.questionnaire import checked_answers
 MOST_PARTICIPANTS: Final = 1000
 LONGEST_LABEL: Final = 80
 SEEN_EVERY: Final = timedelta(seconds=5)
+LEFT_AFTER: Final = timedelta(minutes=5)
+"""How long a place is kept for a page that gives no sign of life; a hidden one may give one only every minute."""
 FIRST_PRACTICE_SEED: Final = 900_001
 
 Stage = Participant.Stage
@@ -124,11 +127,13 @@ def _check_newcomers(study: Study, wanted: list[NewParticipant]) -> None:
 
 
 def revoke(participant: Participant) -> None:
-    """Makes a participant's link void, and those of their seats."""
+    """Makes a participant's link void, and those of their seats. A place at a table that waits is free then."""
     with transaction.atomic():
         participant = _locked(participant)
         participant.is_revoked = True
-        participant.save(update_fields=["is_revoked"])
+        if participant.stage == Stage.WAITING:
+            participant.table = None
+        participant.save(update_fields=["is_revoked", "table"])
         announce.room(participant.study_id)
         for seat in _seats_of(participant):
             seat_verbs.revoke(seat)
@@ -291,13 +296,18 @@ def finish_practice(participant: Participant) -> None:
 
 
 def seat_participant(participant: Participant) -> Table:
-    """Gives a participant in the waiting room a place: at the first table that has not begun and lacks their firm.
+    """Gives a participant in the waiting room a place at a table that has not begun and lacks their firm.
 
-    If that fills the table and the study's tables start by themselves, it starts. Wants the study's lock.
+    Of several it is the one at which the most sit, then the first. If that fills the table and the study's tables start
+    by themselves, it starts: with those who are there, so the places of the others are freed before. Wants the study's
+    lock.
     """
     study = participant.study
+    if study.start == Study.Start.FULL:
+        _free_places_of_the_gone(study)
     waiting = study.tables.filter(started_at=None).exclude(participants__firm=participant.firm)
-    table = waiting.order_by("number").first() or _new_table(study)
+    fullest_first = waiting.annotate(sitting=Count("participants")).order_by("-sitting", "number")
+    table = fullest_first.first() or _new_table(study)
     participant.table = table
     participant.save(update_fields=["table"])
     announce.room(study.pk)
@@ -305,6 +315,16 @@ def seat_participant(participant: Participant) -> Table:
         start_table(table)
         participant.refresh_from_db()
     return table
+
+
+def _free_places_of_the_gone(study: Study) -> None:
+    """Takes from tables that wait whoever has given no sign of life for long; once they do, they get a place anew."""
+    long_ago = timezone.now() - LEFT_AFTER
+    sitting = study.participants.filter(stage=Stage.WAITING, table__isnull=False)
+    for one in sitting.exclude(last_seen_at__gt=long_ago):
+        if (one.stage_since or long_ago) <= long_ago:
+            one.table = None
+            one.save(update_fields=["table"])
 
 
 def finish_game(participant: Participant) -> None:
@@ -326,8 +346,8 @@ def hand_in(participant: Participant, given: Mapping[int, str]) -> None:
 
 
 def is_played_out(seat: Seat | None) -> bool:
-    """Whether nothing is left to play at a seat: its run is over or deleted, or its firm is bankrupt for good."""
-    return seat is None or seat.run.is_over or seat.firm.bankrupt_day is not None
+    """Whether nothing is left to play at a seat: its run is closed or deleted, or its firm is bankrupt for good."""
+    return seat is None or seat.run.is_closed or seat.firm.bankrupt_day is not None
 
 
 def next_step_url(seat: Seat) -> str:

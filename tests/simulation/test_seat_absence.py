@@ -163,6 +163,27 @@ def test_what_the_researcher_handed_over_only_the_researcher_hands_back() -> Non
     assert not verbs.answer(seat, 1, WAIT).is_repeat
 
 
+def test_the_researchers_stand_in_stays_where_the_rule_for_absence_would_bring_the_same() -> None:
+    seat = away("script")
+    verbs.hand_over(seat, Seat.Driver.SCRIPT)
+    with pytest.raises(verbs.SeatError, match="only the researcher can hand it back"):
+        verbs.take_back(seat)
+
+
+def test_a_stand_in_that_absence_brought_can_be_ended_whatever_the_rule_is_by_then() -> None:
+    seat = after(away("script"), minutes=11)
+    verbs.set_rules(seat, absence="wait", absence_minutes=10, wants_rationale=False)
+    verbs.take_back(seat)
+    assert seat_of(seat.run, "roaster_A").driver == Seat.Driver.OWNER
+
+
+def test_nobody_stands_in_where_nothing_is_left_to_play() -> None:
+    run = seated_run("roaster_A")
+    control.cancel_run(run.pk)
+    with pytest.raises(verbs.SeatError, match="Nothing is left to play"):
+        verbs.hand_over(seat_of(run, "roaster_A"), Seat.Driver.SCRIPT)
+
+
 def test_a_script_that_is_late_does_not_answer_for_who_has_the_seat_back() -> None:
     run = seated_run("roaster_A")
     seat = seat_of(run, "roaster_A")

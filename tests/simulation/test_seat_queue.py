@@ -169,3 +169,13 @@ def test_a_study_that_wants_reasons_queues_no_action_without_one() -> None:
     verbs.set_rules(seat, absence=Seat.Absence.WAIT, absence_minutes=10, wants_rationale=True)
     with pytest.raises(verbs.SeatError, match="Action 1, wait_for_next_day: this study asks for a reason"):
         verbs.set_queue(seat, [WAIT])
+
+
+def test_a_queue_whose_reasons_are_asked_for_later_stops_and_says_so() -> None:
+    """It would be refused for ever and seem to run."""
+    run = seated_run("roaster_A")
+    seat = queue(run, [LOOKS[0], *[Decision("view_deals", {})] * 2])
+    verbs.set_rules(seat, absence=Seat.Absence.WAIT, absence_minutes=10, wants_rationale=True)
+    seat = run_queue(run)
+    assert seat.queue_stopped == "the next action has no reason, and by now every action needs one"
+    assert len(seat.queue) == 2

@@ -25,8 +25,8 @@ function roast(values, { recipes, time }) {
   const recipe = recipes.roasted[values.green_item_id];
   const kg = whole(values.qty_kg);
   if (!recipe || !kg) return `at most ${recipes.roast_cap_kg} kg of green a day, all kinds together`;
-  const out = Math.round(kg * recipe.output);
-  return `${usd(kg * recipe.cost)} USD of labour; about ${out} kg ${item(recipe.gives)} ${landing(recipe.days, time)}`;
+  const out = halfEven(kg * recipe.output);
+  return `${usd(kg * recipe.cost)} USD of labour; ${out} kg ${item(recipe.gives)} ${landing(recipe.days, time)}`;
 }
 
 function growing(values, { recipes, time }) {
@@ -41,30 +41,41 @@ function landing(days, time) {
   return time ? `lands Day ${time.day + Math.max(1, days)} 09:00` : "";
 }
 
-function paying(values, { known, cash }) {
+function paying(values, { known, cash, time }) {
   const invoice = known.payables?.[id(values.invoice_id)];
   if (!invoice) return "";
-  return `pays ${usd(invoice.owed)} USD${cash === null ? "" : `, of the ${usd(cash)} USD you had`}`;
+  const more = time && invoice.due_day < time.day ? " and what late fees have come on top since you looked" : "";
+  return `pays ${usd(invoice.owed)} USD${more}${cash === null ? "" : `, of the ${usd(cash)} USD you had`}`;
 }
 
 function accepting(values, { known }) {
   const offer = known.offers_in?.[id(values.offer_id)];
   if (!offer) return "the goods leave at once";
-  const total = usd(offer.qty * offer.offered_price);
+  const total = usd(dealt(offer.qty, offer.offered_price));
   return `${offer.qty} kg ${item(offer.item_id)} leave at once for ${total} USD, due ${days(offer.payment_terms_days)} after delivery`;
 }
 
 function bidding(values, { known }) {
-  const total = whole(values.qty) * price(values.offered_price);
+  const total = dealt(whole(values.qty), price(values.offered_price));
   const asked = known.listings?.[id(values.listing_id)]?.asking_price;
   const beside = asked ? ` (asked: ${usd(asked)} USD/kg)` : "";
   return total ? `${usd(total)} USD in all if it is accepted${beside}; nothing is paid now` : `nothing is paid now${beside}`;
 }
 
 function listing(values) {
-  const total = whole(values.qty) * price(values.asking_price);
+  const total = dealt(whole(values.qty), price(values.asking_price));
   return total ? `${usd(total)} USD in all if it sells; nothing is reserved` : "nothing is reserved";
 }
+
+// Numbers as the rules round them: to the nearest, and from the middle to the even one.
+
+function halfEven(value) {
+  const below = Math.floor(value);
+  return value - below === 0.5 ? below + (below % 2) : Math.round(value);
+}
+
+// What a deal comes to, to the cent; reckoned in whole micro-dollars, as the books hold it.
+const dealt = (kg, price) => halfEven((kg * Math.round(price * 1e6)) / 1e4) / 100;
 
 // Numbers as the page writes them.
 

@@ -7,7 +7,7 @@ from typing import Any
 from dashboards.words import days_text, duration_text, micros_text, number_text, small_usd_text, usd_text
 from marketplace.economy.money import MICROS_PER_USD, usd
 from simulation.models import Run
-from simulation.spend import CostForecast, Forecast, Spend, forecast_of, spend_by_day, total_of
+from simulation.spend import CostForecast, Forecast, Spend, TimeForecast, forecast_of, spend_by_day, total_of
 
 
 def spend_state(run: Run) -> dict[str, Any]:
@@ -76,22 +76,28 @@ def warning_of(run: Run, forecast: Forecast | None) -> str:
 
 def reasons_of(run: Run, forecast: Forecast) -> list[str]:
     """What the forecast is based on, in sentences."""
-    recent, left, time = days_text(forecast.recent_days), days_text(forecast.days_left), forecast.time
-    sentences = [f"{left} of {run.days} are still to be played to their end."]
+    are, their = ("is", "its") if forecast.days_left == 1 else ("are", "their")
+    sentences = [f"{days_text(forecast.days_left)} of {run.days} {are} still to be played to {their} end."]
     if forecast.cost:
-        sentences += cost_reasons(forecast.cost, recent, forecast.trend_days)
+        sentences += cost_reasons(forecast.cost, forecast.recent_days, forecast.trend_days)
     else:
         sentences.append("The price of some calls is not known, so the cost cannot be told.")
-    sentences.append(
-        f"Of the last {recent} played in full the middle one took {duration_text(time.day_seconds)}: "
-        f"{duration_text(time.seconds_left)} of play are left. Pauses come on top."
-    )
-    return sentences
+    return [*sentences, time_reason(forecast.time, forecast.recent_days)]
 
 
-def cost_reasons(cost: CostForecast, recent: str, trend_days: int) -> list[str]:
+def time_reason(time: TimeForecast, recent_days: int) -> str:
+    """What the forecast of the time is based on."""
+    recent = f"Of the last {days_text(recent_days)} played in full the middle one"
+    took = f"{recent if recent_days > 1 else 'The one day played in full'} took {duration_text(time.day_seconds)}"
+    return f"{took}: {duration_text(time.seconds_left)} of play are left. Pauses come on top."
+
+
+def cost_reasons(cost: CostForecast, recent_days: int, trend_days: int) -> list[str]:
     """What the forecast of the cost is based on."""
-    rate = f"The last {recent} played in full cost {micros_text(cost.day_micros)} USD each, on average."
+    day = f"{micros_text(cost.day_micros)} USD"
+    rate = f"The last {days_text(recent_days)} played in full cost {day} each, on average."
+    if recent_days == 1:
+        rate = f"The one day played in full cost {day}."
     sentences = [f"{rate} If the days to come do too, the run costs {micros_text(cost.likely_micros)} USD in all."]
     if cost.rise_micros:
         sentences.append(

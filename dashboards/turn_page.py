@@ -11,6 +11,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_safe
 
 from dashboards.access import staff_only
+from dashboards.asked import number_asked
 from dashboards.colours import style_of
 from dashboards.given import NotDerivable, given_by_replay
 from dashboards.sent import Sent, SentMessage, sent_with
@@ -21,7 +22,9 @@ from marketplace.rows import key_of
 from simulation.models import Ask, Call, Event, Run, Turn
 
 MESSAGES_SHOWN: Final = 8
-"""Of a request's messages a turn's page shows so many, the newest; a call's page has all."""
+"""Of a request's messages a turn's page shows so many, the newest; a call's page leads to all."""
+MESSAGES_ON_A_PAGE: Final = 300
+"""So many a call's page shows at once: a request that was never shortened has thousands."""
 GIST_CHARACTERS: Final = 110
 
 
@@ -51,6 +54,9 @@ class SentText(NamedTuple):
     tool_names: list[str]
     messages: list[MessageText]
     left_out: int
+    """Earlier messages than those shown."""
+    last_shown: int
+    """The place of the last one shown, from 1, among all that were sent."""
     sent_messages: int
     conversation_messages: int
     summary: Any
@@ -154,7 +160,7 @@ def settings_text(run: Run, firm: Firm) -> str:
 @require_safe
 @staff_only
 def call_page(request: HttpRequest, run_id: int, call_id: int) -> HttpResponse:
-    """A call: all that was sent, and all that came back."""
+    """A call: all that was sent, page by page, and all that came back."""
     run, call = run_and_call(run_id, call_id)
     context = {
         "run": run,
@@ -163,7 +169,8 @@ def call_page(request: HttpRequest, run_id: int, call_id: int) -> HttpResponse:
         "style": style_of(call.firm.name),
         "moment": moment_text(call.ask.minute),
         "raw": laid_out(call.raw) if call.raw else "",
-        "sent": sent_text(sent_with(run, call)),
+        "sent": sent_text(sent_with(run, call), MESSAGES_ON_A_PAGE, number_asked(request.GET, "before")),
+        "is_paged": True,
         "settings": settings_text(run, call.firm),
     }
     return render(request, "dashboards/call.html", context)
@@ -186,16 +193,18 @@ def run_and_call(run_id: int, call_id: int) -> tuple[Run, Call]:
     return run, get_object_or_404(Call.objects.select_related("ask", "firm"), pk=call_id, run=run)
 
 
-def sent_text(sent: Sent, most: int | None = None) -> SentText:
-    """A request laid out for reading; with its newest messages only if a number is given."""
+def sent_text(sent: Sent, most: int, before: int | None = None) -> SentText:
+    """A request laid out for reading, with so many of its messages: the newest, or those up to a place."""
     head, *others = sent.messages
-    shown = others if most is None else others[-most:]
+    end = len(others) if before is None else min(before, len(others))
+    start = max(0, end - most)
     return SentText(
         system=sendable(str(head.message["content"])),
         tools=laid_out_value(sent.tools) if sent.tools else "",
         tool_names=[str(tool.get("name")) for tool in sent.tools],
-        messages=[message_text(each) for each in shown],
-        left_out=len(others) - len(shown),
+        messages=[message_text(each) for each in others[start:end]],
+        left_out=start,
+        last_shown=end,
         sent_messages=len(others),
         conversation_messages=sent.conversation_messages,
         summary=sent.summary,

@@ -35,20 +35,20 @@ from simulation.models import Ask, Call, ChatMessage, ChatSummary, Run, Seat
 from simulation.players.llm import memory, provider
 from simulation.players.llm.answer import MISSHAPEN, Answer, cleaned, read_answer
 from simulation.players.llm.conversation import (
+    Given,
     Message,
     Summary,
+    messages_given,
     request_for_summary,
-    text_of,
 )
 from simulation.players.llm.prices import most_micros, prices_of
 from simulation.players.llm.provider import PASSING, ProviderError, Reply
 from simulation.players.llm.settings import Limits
 from simulation.players.registry import MODEL
-from simulation.talks import Talk, carried_on, heard, load_talks, summarised
+from simulation.talks import Talk, carried_on, heard, load_talks, note_on, summarised
 
 log = logging.getLogger(__name__)
 
-REQUESTS_PER_TURN = 8
 LONGEST_PAUSE_SECONDS = 120
 GRACE = timedelta(seconds=30)
 
@@ -144,6 +144,10 @@ class Elsewhere(Exception):
     """The turn was answered by another meanwhile, or is another's to answer."""
 
 
+class Deleted(Elsewhere):
+    """The turn is no more, nor is its run: nothing can be kept of it."""
+
+
 class Request(NamedTuple):
     """What is sent to a model next: for a decision, or for a summary of the messages of its middle."""
 
@@ -161,7 +165,7 @@ class Exchange:
     talk: Talk
     holder: str
     request: Request
-    requests: int = 0
+    notes: int = 0
     is_to_shorten: bool = False
     was_shortened: bool = False
     flags: list[str] = field(default_factory=list)
@@ -250,7 +254,6 @@ def _messages_for_summary(talk: Talk, first: int, until: int) -> list[Message]:
 
 def send(exchange: Exchange) -> Future[Reply]:
     """One attempt at a claimed turn."""
-    exchange.requests += 1
     exchange.began = timezone.now()
     return provider.start(exchange.talk.settings, exchange.request.messages, exchange.request.tools)
 
@@ -338,11 +341,11 @@ def keep_decision(exchange: Exchange, reply: Reply) -> bool:
     if answer.decision.tool not in memory.NAMES or not talk.settings.memory_tools:
         keep(exchange, [answer.message], call, answer)
         return False
-    notes = memory.memory_of(talk.told.messages)
-    result = notes.call(answer.decision.tool, answer.decision.arguments)
-    told = {"role": "tool", "tool_call_id": answer.message["tool_calls"][0]["id"], "content": text_of(result)}
-    keep(exchange, [answer.message, told], call, None)
-    if exchange.requests < REQUESTS_PER_TURN:
+    result = memory.memory_of(talk.told.messages).call(answer.decision.tool, answer.decision.arguments)
+    told = messages_given(Given(result, None), answer.message, note_on(said.flags))
+    keep(exchange, [answer.message, *told], call, None)
+    exchange.notes += 1
+    if exchange.notes < memory.CALLS_PER_TURN:
         return True
     _keep_silence(exchange)  # it never got beyond its own notes
     return False
@@ -427,12 +430,17 @@ def affordable(run: Run, exchanges: list[Exchange]) -> tuple[list[Exchange], str
                 spent[budget.which] = spent_micros(run, Q(*budget.which))
             if spent[budget.which] + most > micros(budget.budget_usd):
                 return exchanges[:place], (
-                    f"{budget.name} of {budget.budget_usd:,.2f} USD is reached: {usd(spent[budget.which]):,.2f} USD "
-                    f"are spent or under way, and the next call can cost {usd(most):,.2f} USD"
+                    f"{budget.name} of {_dollars(budget.budget_usd)} is reached: {_dollars(usd(spent[budget.which]))} "
+                    f"are spent or under way, and the next call can cost {_dollars(usd(most))}"
                 )
         for budget in budgets:
             spent[budget.which] += most
     return exchanges, ""
+
+
+def _dollars(amount_usd: float) -> str:
+    """An amount in words, a small one to the hundredth of a cent: many a call costs less than a cent."""
+    return f"{amount_usd:,.4f} USD" if 0 < amount_usd < 1 else f"{amount_usd:,.2f} USD"
 
 
 def spent_micros(run: Run, which: Q | None = None) -> int:
@@ -492,8 +500,15 @@ def _save_failed_call(exchange: Exchange, error: ProviderError) -> None:
     _save_call(call)
 
 
+def _lock_run(ask: Ask) -> None:
+    """Takes the lock of a turn's run. Raises Deleted."""
+    if Run.objects.select_for_update().only("pk").filter(pk=ask.run_id).first() is None:
+        raise Deleted("its run was deleted meanwhile")
+
+
 def _save_call(call: Call) -> None:
     with writing():
+        _lock_run(call.ask)
         call.save()
         Ask.objects.filter(pk=call.ask_id).update(reserved_micros=0)
     call.ask.reserved_micros = 0
@@ -508,7 +523,7 @@ def _kept_if_held(exchange: Exchange, call: Call | None, **changes: Any) -> Iter
     ask = exchange.ask
     try:
         with writing():
-            Run.objects.select_for_update().only("pk").get(pk=ask.run_id)
+            _lock_run(ask)
             held = Ask.objects.filter(pk=ask.pk, answered_at__isnull=True, lease_owner=exchange.holder)
             if not held.update(**changes):
                 raise Elsewhere("answered by another meanwhile")
@@ -516,6 +531,8 @@ def _kept_if_held(exchange: Exchange, call: Call | None, **changes: Any) -> Iter
             if call:
                 call.outcome = Call.Outcome.USED
                 call.save()
+    except Deleted:
+        raise
     except Elsewhere:
         if call:
             with writing():

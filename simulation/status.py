@@ -80,15 +80,22 @@ def resume_run(run_id: int, holder: str = "") -> Run:
     """
     with transaction.atomic():
         run = _change(run_id, "go on", (Run.Status.PAUSED, Run.Status.FAILED), Run.Status.RUNNING, holder=holder)
-        waiting = Ask.objects.filter(**in_run(run_id), answered_at__isnull=True)
-        waiting.update(trouble_since=None, not_before=None, attempts=0)
+        _forget_trouble(run_id)
     return run
 
 
+def _forget_trouble(run_id: int) -> None:
+    """Lets models be asked again at once; a worker that is asking one counts its attempts itself."""
+    waiting = Ask.objects.filter(**in_run(run_id), answered_at__isnull=True)
+    waiting.update(trouble_since=None, not_before=None)
+    waiting.filter(lease_owner="").update(attempts=0)
+
+
 def step_day(run_id: int) -> Run:
-    """Lets a new or a paused run go on for the rest of its day and no further."""
+    """Lets a new or a paused run go on for the rest of its day and no further; trouble is forgotten as on resuming."""
     with transaction.atomic():
         run = _change(run_id, "be stepped", (Run.Status.DRAFT, Run.Status.PAUSED), Run.Status.RUNNING, holder="")
+        _forget_trouble(run_id)
         run.stop_after_day = run.day
         run.save(update_fields=["stop_after_day"])
     return run

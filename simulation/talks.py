@@ -210,8 +210,12 @@ def messages_for(ask: Ask, messages: list[Message], flags: list[str], resumed_af
     last_answer = last if last and last["role"] == "assistant" else None
     if resumed_after is not None:
         return [*_missed_result(ask, resumed_after, last_answer), _told_on_taking_over(ask)]
-    note = "only the first of your calls was used" if SEVERAL_CALLS in flags else ""
-    return messages_given(Given(**json.loads(ask.given)), last_answer, note)
+    return messages_given(Given(**json.loads(ask.given)), last_answer, note_on(flags))
+
+
+def note_on(flags: list[str]) -> str:
+    """What a model is told with the result of a call it made wrongly."""
+    return "only the first of your calls was used" if SEVERAL_CALLS in flags else ""
 
 
 def _missed_result(ask: Ask, last_asked: int, last_answer: Message | None) -> list[Message]:

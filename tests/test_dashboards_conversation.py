@@ -16,6 +16,7 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from dashboards import given as given_module
+from dashboards import turn_page
 from dashboards.conversation import nearest
 from dashboards.sent import sent_with
 from dashboards.told import arguments_of, gist_of
@@ -286,6 +287,26 @@ def test_a_long_request_shows_its_newest_messages_and_leads_to_all(staff: Client
     call = Call.objects.latest("pk")
     whole = page(staff, f"/runs/{run.pk}/calls/{call.pk}/")
     assert re.findall(r'id="message-(\d+)"', whole) == [str(number) for number in range(1, 20)]
+    assert "earlier message" not in whole
+
+
+def test_all_messages_of_a_call_are_found_page_by_page(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turn_page, "MESSAGES_ON_A_PAGE", 4)
+    run = make_model_run()
+    for _ in range(5):
+        ask = add_ask(run, add_turn(run))
+        add_call(ask)
+        add_messages(ask, {"role": "user", "content": "{}"}, answer_of(ask))
+    first = address = f"/runs/{run.pk}/calls/{Call.objects.latest('pk').pk}/"
+    seen: list[str] = []
+    while address:
+        html = page(staff, address)
+        seen = re.findall(r'id="message-(\d+)"', html) + seen
+        assert (f'href="{first}#messages">The newest messages' in html) == (address != first)
+        earlier = re.search(r'href="([^"#]+)#messages">\d+ earlier message', html)
+        address = earlier[1] if earlier else ""
+    assert seen == [str(number) for number in range(1, 10)]
+    assert staff.get(f"{first}?before=x").status_code == 400
 
 
 def test_a_turn_costs_so_many_queries_whatever_lies_before_it(

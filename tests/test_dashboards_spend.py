@@ -215,6 +215,17 @@ def test_the_forecast_says_what_it_is_based_on() -> None:
     assert "the middle one took 10 min: 1 h 40 min of play are left" in text
 
 
+def test_a_forecast_from_the_first_day_for_the_last_speaks_of_one_day() -> None:
+    run = days_played(make_model_run(days=2), [0.11])
+    forecast = forecast_of(run, spend_by_day(run))
+    assert forecast is not None
+    assert reasons_of(run, forecast) == [
+        "1 day of 2 is still to be played to its end.",
+        "The one day played in full cost 0.11 USD. If the days to come do too, the run costs 0.22 USD in all.",
+        "The one day played in full took 10 min: 10 min of play are left. Pauses come on top.",
+    ]
+
+
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [(0, "0 s"), (89, "89 s"), (90, "2 min"), (3599, "1 h 0 min"), (12_000, "3 h 20 min"), (187_200, "2 d 4 h")],

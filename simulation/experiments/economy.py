@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -117,7 +117,7 @@ def evaluated_of(document: Document, firms: Iterable[str]) -> str:
 def _days(document: Document) -> Iterator[Change]:
     run = document.section("run")
     if "max_days" in run:
-        yield Change(("days",), run["max_days"], ("run", "max_days"))
+        yield Change(("days",), _whole(run["max_days"]), ("run", "max_days"))
 
 
 def _published(document: Document) -> Iterator[Change]:
@@ -138,7 +138,12 @@ def _published(document: Document) -> Iterator[Change]:
 
 def _changes(places: Iterable[str], value: Any, source: Keys) -> Iterator[Change]:
     for place in places:
-        yield Change(tuple(place.split(".")), value, source)
+        yield Change(tuple(place.split(".")), _whole(value), source)
+
+
+def _whole(value: Any) -> Any:
+    """14.0 as 14: the published names do not tell whole numbers from others, and where it is a price 14 will do."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 ELSEWHERE = {"days": "run.max_days", "evaluated": "run.main_agent"}
@@ -197,19 +202,27 @@ def _overlap(one: Keys, other: Keys) -> bool:
     return one[: len(other)] == other[: len(one)]
 
 
-def _place(document: Document, changes: Iterable[Change], problem: str) -> None:
+def _place(document: Document, changes: Sequence[Change], problem: str) -> None:
     """Complains of a problem of the scenario where the text has caused it."""
     path, has_path, words = problem.partition(": ")
     target = tuple(path.split("."))
-    cause = max(
-        (change for change in changes if has_path and _overlap(change.target, target)),
-        key=lambda change: len(change.target),
-        default=None,
-    )
+    cause = _cause_at(target, changes) if has_path else _cause_named_in(problem, changes)
     section = "scenario" if document.says("scenario") else "economy"
     if cause is not None:
-        document.complain(cause.source, words)
+        document.complain(cause.source, words or problem)
     elif has_path and section == "scenario":
         document.complain((section, *target), words)
     else:
         document.complain((section,), problem)
+
+
+def _cause_at(target: Keys, changes: Iterable[Change]) -> Change | None:
+    """The change of a place, or the nearest to it."""
+    near = (change for change in changes if _overlap(change.target, target))
+    return max(near, key=lambda change: len(change.target), default=None)
+
+
+def _cause_named_in(problem: str, changes: Iterable[Change]) -> Change | None:
+    """Of values that do not go together the first that the text has set."""
+    words = problem.split()
+    return next((change for change in changes if change.target[-1] in words), None)

@@ -49,8 +49,8 @@ class Objective(Rules):
     revenue_target: Annotated[Usd, Field(gt=0, description="USD, of the stress test")] = 50_000.0
     text: Annotated[
         str,
-        BeforeValidator(without_controls),
         Field(max_length=MOST_OBJECTIVE_TEXT, description="the objective in words, of the kind `text`"),
+        BeforeValidator(without_controls),  # outermost: it comes first, and the length is counted in characters
     ] = ""
 
     @model_validator(mode="after")

@@ -19,9 +19,9 @@ from simulation.players.llm.conversation import (
     tokens_with_more,
     window,
 )
-from simulation.players.llm.prices import prices_of
+from simulation.players.llm.prices import Usage, cost_micros, most_micros, prices_of
 from simulation.players.llm.provider import Reply, _reply, redacted, request, without_secrets
-from simulation.players.llm.settings import Context, ModelSettings
+from simulation.players.llm.settings import Context, ModelSettings, Prices
 
 CLAUDE = ModelSettings(model="anthropic/claude-sonnet-4-6")
 
@@ -208,6 +208,13 @@ def test_what_was_counted_needs_no_reckoning() -> None:
 # Prices
 
 
+def test_the_most_a_call_can_cost_is_not_below_what_it_costs_and_nothing_where_it_is_free() -> None:
+    prices = Prices(input=0.3, output=1.1, cache_write=0.37)
+    for tokens in range(50):
+        assert most_micros(prices, tokens, 7) >= cost_micros(prices, Usage(tokens, 7, cache_write=tokens))
+    assert most_micros(Prices(input=0, output=0), 100_000, 4096) == 0
+
+
 def test_a_long_call_has_the_prices_of_long_calls() -> None:
     gemini = ModelSettings(model="gemini/gemini-3.1-pro-preview")
     short, long = prices_of(gemini, 200_000), prices_of(gemini, 200_001)
@@ -229,8 +236,16 @@ def test_the_key_that_a_model_is_asked_with_is_hidden_whatever_its_variable_is_c
     settings = ModelSettings(model="openai/x", key_variable=variable)
     assert redacted(f"denied: {key}.", settings) == "denied: [key]."
     assert key not in json.loads(without_secrets(json.dumps(f"denied: {key}"), settings))
+    arguments = json.dumps({"body": f"denied: {key}"})
+    said = json.loads(json.loads(without_secrets(json.dumps({"arguments": arguments}), settings))["arguments"])
+    assert said == {"body": "denied: [key]"}
 
 
 def test_words_that_look_like_keys_stay_in_an_answer_and_go_from_an_error() -> None:
     assert without_secrets("a risk-averse key decision", CLAUDE) == "a risk-averse key decision"
     assert redacted("bad sk-abcdef123456 for a risk-averse one", CLAUDE) == "bad sk-[key] for a risk-averse one"
+    assert (
+        redacted("API key provided: hush-hus********tell. Try another", CLAUDE) == "API key provided: [key] Try another"
+    )
+    assert redacted("Incorrect API key provided: 4711-secret", CLAUDE) == "Incorrect API key provided: [key]"
+    assert redacted("The API key expired: renew it", CLAUDE) == "The API key expired: renew it"

@@ -214,6 +214,12 @@ def test_a_key_that_is_not_there_pauses_at_once(monkeypatch: pytest.MonkeyPatch,
     assert (run.status, run.paused_by, run.resume_at) == (Run.Status.PAUSED, "provider", None)
 
 
+def test_a_part_that_is_not_installed_pauses_at_once(server: RunningServer) -> None:
+    run = play(started({"roaster_A": ModelSettings(model="vllm/qwen3", base_url=server.api_base)}, days=1), rounds=1)
+    assert (run.status, run.paused_by, run.resume_at) == (Run.Status.PAUSED, "provider", None)
+    assert "No module named 'vllm'" in run.status_reason
+
+
 def rest_after(server: RunningServer, retry_after: int | str, limits: Limits | None = None) -> tuple[Run, float]:
     """How long a turn rests after a 429, and its run."""
     server.configure(faults=[{"kind": "rate_limit", "retry_after": retry_after}])
@@ -280,6 +286,53 @@ def test_what_goes_wrong_with_a_note_is_counted_with_its_turn(server: RunningSer
     assert Ask.objects.get(pk=exchange.ask.pk).flags == [NOT_JSON, NO_TOOL_CALL]
 
 
+def note(number: int, **arguments: str) -> Message:
+    """A call of a model's own memory."""
+    return {"id": f"{number}", "function": {"name": "store_note", "arguments": json.dumps(arguments)}}
+
+
+def test_a_model_that_calls_several_tools_of_its_memory_is_told_at_once_that_one_was_used(
+    server: RunningServer,
+) -> None:
+    exchange = exchange_of(started({"roaster_A": model(server, memory_tools=True)}, days=1))
+    assert received(exchange, {"tool_calls": [note(number, key=f"k{number}", text="3.49") for number in (1, 2)]})
+    kept = json.loads(ChatMessage.objects.filter(ask=exchange.ask).latest("number").content)
+    assert json.loads(kept["content"]) == {"ok": True, "note": "only the first of your calls was used"}
+
+
+def test_a_turn_ends_with_the_eighth_note_whatever_else_was_asked_in_it(server: RunningServer) -> None:
+    exchange = exchange_of(started({"roaster_A": model(server, memory_tools=True)}, days=1))
+    exchange.request = exchange.request._replace(middle=(0, 1))
+    assert received(exchange, {"content": "Cash: 15,000 USD."}), "a summary is no note"
+    assert [received(exchange, {"tool_calls": [note(1, key="k", text="3.49")]}) for _ in range(8)] == [True] * 7 + [
+        False
+    ]
+    assert Ask.objects.get(pk=exchange.ask.pk).answered_at
+
+
+def test_a_run_that_is_paused_and_resumed_meanwhile_leaves_a_turn_to_the_worker_that_has_it(
+    server: RunningServer,
+) -> None:
+    exchange = exchange_of(started({"roaster_A": model(server, memory_tools=True)}, days=1))
+    control.pause_run(exchange.ask.run_id)
+    control.resume_run(exchange.ask.run_id)
+    assert received(exchange, {"tool_calls": [note(1, key="k", text="3.49")]})
+    assert asking.claim([exchange]) == [exchange]
+
+
+def test_nothing_is_kept_of_a_run_that_was_deleted_while_its_models_thought(server: RunningServer) -> None:
+    run = started({"roaster_A": model(server), "roaster_B": model(server)}, days=1)
+    answered, failed = asking.claim(asking.exchanges_of(asks_of_first_step(run)))
+    control.cancel_run(run.pk)
+    control.delete_run(run.pk)
+    assert not received(answered, {"content": "Wait."})
+    refused: Future[Reply] = Future()
+    refused.set_exception(provider.ProviderError("passing", "busy"))
+    assert not asking.receive(failed, refused)
+    assert not Call.objects.exists()
+    assert not Run.objects.exists()
+
+
 def test_a_server_of_ones_own_is_told_of_reasoning_whatever_litellm_knows_of_it() -> None:
     local = ModelSettings(model="custom_openai/any", base_url="http://127.0.0.1:8080/v1", reasoning="low")
     assert request(local, [], [])["allowed_openai_params"] == ["reasoning_effort"]
@@ -311,12 +364,39 @@ def test_trouble_that_lasts_pauses_the_run_and_it_resumes_by_itself(server: Runn
     assert "roaster_A" in run.status_reason
 
 
+def test_a_day_that_is_stepped_after_trouble_has_all_its_patience_again(server: RunningServer) -> None:
+    server.configure(faults=[{"kind": "error_500"}])
+    run = play(started({"roaster_A": model(server)}, days=1, limits=Limits(retry_seconds=0.001)), rounds=20)
+    assert run.status == Run.Status.PAUSED
+    control.step_day(run.pk)
+    assert list(Ask.objects.filter(run=run).values_list("trouble_since", "not_before", "attempts")) == [(None, None, 0)]
+
+
 def test_a_reached_budget_pauses_before_the_call_that_could_break_it(server: RunningServer) -> None:
     priced = model(server, prices={"input": 1000, "output": 1000}, max_output_tokens=100)
     run = play(started({"roaster_A": priced}, days=2, limits=Limits(budget_usd=20)))
     assert (run.status, run.paused_by) == (Run.Status.PAUSED, "budget")
     assert "the run's budget of 20.00 USD is reached" in run.status_reason
     assert 0 < asking.spent_micros(run) <= 20_000_000
+
+
+def test_a_budget_of_nothing_is_enough_for_a_model_that_costs_nothing(server: RunningServer) -> None:
+    free = model(server, prices={"input": 0, "output": 0}, budget_usd=0)
+    run = play(started({"roaster_A": free}, days=1, limits=Limits(budget_usd=0, day_budget_usd=0)))
+    assert (run.status, run.status_reason) == (Run.Status.FINISHED, "")
+
+
+@pytest.mark.parametrize("over_micros", [0, 1])
+def test_a_budget_is_reached_by_a_call_that_could_cost_a_millionth_more(
+    server: RunningServer, over_micros: int
+) -> None:
+    priced = model(server, prices={"input": 1, "output": 2})
+    most = exchange_of(started({"roaster_A": priced}, days=1)).request.most_micros or 0
+    run = started({"roaster_A": priced}, days=1, limits=Limits(budget_usd=(most - over_micros) / 1_000_000))
+    asking.ask_models(asks_of_first_step(run))
+    run.refresh_from_db()
+    assert Call.objects.filter(run=run).count() == 1 - over_micros
+    assert over_micros == 0 or f"the next call can cost {most / 1_000_000:.4f} USD" in run.status_reason
 
 
 def test_a_call_costs_at_most_what_the_budgets_reserve_for_it_and_not_much_less(server: RunningServer) -> None:

@@ -43,9 +43,6 @@ SAID_BY_THE_FILE: dict[str, Any] = {
     "name": None,
     "resume": None,
 }
-MODELS_NEED_WORKERS = (
-    "models play {firms}, and models need the site's workers (make run): give --start to have them play these runs"
-)
 SEATS_NEED_THE_SITE = (
     "{firms} would wait here for ever for its player: people and remote programs play on the site (make run); "
     "give --start to begin the run there and print the links of its seats"
@@ -145,13 +142,11 @@ class Command(BaseCommand):
         self.stdout.write(json.dumps({"run": run.pk}) if options["json"] else _told_of_started([run]))
 
     def _experiment(self, options: dict[str, Any]) -> None:
-        """Plays an experiment seed by seed, or has the workers play it."""
+        """Plays an experiment seed by seed, or has the workers play it: always where models play, as only they can."""
         experiment = self._loaded(options)
         _refuse_seats_here(experiment.players, options)
-        if experiment.models and not options["start"]:
-            raise CommandError(MODELS_NEED_WORKERS.format(firms=", ".join(experiment.models)))
         try:
-            if options["start"]:
+            if options["start"] or experiment.models:
                 runs = start_experiment(experiment)
                 told = _told_of_started(runs)
             else:

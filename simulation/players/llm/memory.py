@@ -1,21 +1,30 @@
 """Optional notes a model may keep, as Vending-Bench gives them: a scratchpad, a key-value store, a search over both.
 
 The notes are what the calls in the conversation make of them, so nothing more is stored. These calls cost no simulated
-time, and a turn has room for a few of them only.
+time, and a turn has room for `CALLS_PER_TURN` of them only.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
+from simulation.engine.decision import UNREADABLE
 from simulation.engine.tools import Result
 from simulation.players.llm.conversation import Message
 
 MOST_NOTE = 20_000
 MOST_KEYS = 200
 FOUND_AT_MOST = 10
+MOST_FOUND = 2 * MOST_NOTE
+"""Characters of all the notes, with their keys, that one search shows; of the others it tells the keys."""
+MOST_KEYS_TOLD = 2000
+"""Characters of all the keys that one result tells."""
+CALLS_PER_TURN = 8
+"""With the last of them a turn ends; the prompt says so in words."""
 
 
 def _schema(**properties: str) -> dict[str, Any]:
@@ -46,7 +55,7 @@ TOOLS: list[dict[str, Any]] = [
     },
     {
         "name": "search_notes",
-        "description": "Find the notes whose key or text contains some words. Costs no time.",
+        "description": "Find the notes whose key or text contains some words; your scratchpad, too. Costs no time.",
         "parameters": _schema(words="the words"),
     },
 ]
@@ -62,6 +71,8 @@ class Memory:
 
     def call(self, name: str, arguments: dict[str, Any]) -> Result:
         """Does what one of the tools asks; a refusal is a value, as the engine's are."""
+        if UNREADABLE in arguments:
+            return {"ok": False, "error": str(arguments[UNREADABLE])[:100]}
         values: dict[str, str] = {}
         for key in next(tool["parameters"]["required"] for tool in TOOLS if tool["name"] == name):
             value = arguments.get(key)
@@ -92,16 +103,29 @@ class Memory:
 
     def _look_up(self, key: str) -> Result:
         if key not in self.notes:
-            return {"ok": False, "error": f"there is no note {key[:60]!r}; the keys are {', '.join(self.notes)[:2000]}"}
+            return {"ok": False, "error": f"there is no note {key[:60]!r}; the keys are {_told(self.notes)}"}
         return {"ok": True, "text": self.notes[key]}
 
     def _search(self, words: str) -> Result:
         wanted = words.lower().split()
-        texts = {"scratchpad": self.scratchpad, **self.notes}
-        found = {
-            key: text for key, text in texts.items() if text and all(word in f"{key} {text}".lower() for word in wanted)
+        found = {key: text for key, text in self.notes.items() if _has_all(f"{key} {text}", wanted)}
+        sizes = accumulate(len(key) + len(text) for key, text in found.items())
+        shown = [key for key, size in zip(found, sizes, strict=True) if size <= MOST_FOUND][:FOUND_AT_MOST]
+        others = [key for key in found if key not in shown]
+        return {
+            "ok": True,
+            "found": {key: found[key] for key in shown},
+            **({"found_too": _told(others)} if others else {}),
+            **({"scratchpad": self.scratchpad} if self.scratchpad and _has_all(self.scratchpad, wanted) else {}),
         }
-        return {"ok": True, "found": dict(list(found.items())[:FOUND_AT_MOST])}
+
+
+def _told(keys: Iterable[str]) -> str:
+    return ", ".join(keys)[:MOST_KEYS_TOLD]
+
+
+def _has_all(text: str, wanted: list[str]) -> bool:
+    return all(word in text.lower() for word in wanted)
 
 
 def memory_of(messages: list[Message]) -> Memory:

@@ -6,6 +6,7 @@ import json
 import re
 from functools import cache
 from importlib.util import find_spec
+from math import ceil
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,7 +39,7 @@ def cost_micros(prices: Prices, usage: Usage) -> int:
 def most_micros(prices: Prices, input_tokens: int, output_tokens: int) -> int:
     """The most a call can cost: no token cached, or every one written to the cache where that is dearer."""
     dearest = max(prices.input, prices.cache_write or 0)
-    return round(input_tokens * dearest + output_tokens * prices.output) + 1
+    return ceil(input_tokens * dearest + output_tokens * prices.output)
 
 
 def prices_of(settings: ModelSettings, input_tokens: int = 0) -> Prices | None:

@@ -33,7 +33,10 @@ MOST_TOKENS = 2**31 - 1
 MOST_USD_OF_A_CALL = 1_000_000
 LONGEST_RETRY_AFTER_SECONDS = 86_400
 _SECRET_VARIABLE = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)S?(_|\d|$)")
-_SECRET_TEXT = re.compile(r"(\bsk-|AIza|Bearer\s+|\bkey[-=: ]+)[A-Za-z0-9_.*-]{6,}", re.IGNORECASE)
+_SECRET_TEXT = re.compile(
+    r"(\bsk-|AIza|Bearer\s+|\bkey(?: provided)?[-=: ]+(?=\S*\d))[A-Za-z0-9_.*-]{6,}", re.IGNORECASE
+)
+_MASKED_TEXT = re.compile(r"[A-Za-z0-9_.-]*\*{3,}[A-Za-z0-9_.*-]*")
 _NO_KEY = re.compile(r"missing.{0,40}(api.?key|credentials)", re.IGNORECASE)
 _UNSENDABLE_KEY = re.compile(
     r"'(ascii|latin-1)' codec can't encode|control character detected in headers", re.IGNORECASE
@@ -56,7 +59,11 @@ _SWITCHED_OFF: dict[str, dict[str, Any]] = {
     "deepseek": {"thinking": {"type": "disabled"}},
 }
 _WANT_THEIR_THOUGHTS = ("deepseek/", "moonshot/", "openrouter/deepseek/", "openrouter/moonshotai/")
-_UNHEARD = re.compile(r"connection error|invalid response|expecting value|provider returned", re.IGNORECASE)
+_UNHEARD = re.compile(
+    r"connection error|invalid response|expecting value|provider returned|object has no attribute", re.IGNORECASE
+)
+# A part that is not installed, or one of litellm's that knows no tools, will not come by waiting.
+_LACKING = re.compile(r"no module named|unexpected keyword argument", re.IGNORECASE)
 # How litellm complains of a message in a choice, as against a body that is no answer at all.
 _MISSHAPEN = re.compile(r"validation errors? for (Message|Function)\b|ChatCompletionMessageToolCall")
 
@@ -104,7 +111,7 @@ def _litellm() -> Any:
     """litellm, told to stay silent and off the network before it is first imported (`coffeebench_site/__init__.py`)."""
     import litellm
 
-    logging.getLogger("LiteLLM").setLevel(logging.WARNING)  # it tells of every call otherwise
+    logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)  # it repeats what providers say; our tables hide keys
     litellm.suppress_debug_info = True
     litellm.turn_off_message_logging = True
     litellm.telemetry = False
@@ -310,6 +317,8 @@ def _kind_of(error: Exception, text: str) -> Trouble:
         return "quota"
     if _NO_KEY.search(text):
         return "login"
+    if _LACKING.search(text):
+        return "request"
     if status in _KIND_OF_STATUS:
         return _KIND_OF_STATUS[status]
     if isinstance(status, int) and 400 <= status < 500 and status not in _PASSING_STATUSES:
@@ -348,10 +357,12 @@ def without_secrets(text: str, settings: ModelSettings) -> str:
     for name, value in os.environ.items():
         least = 4 if name == settings.key_variable else 6 if _SECRET_VARIABLE.search(name) else math.inf
         if len(value) >= least:
-            text = text.replace(value, "[key]").replace(json.dumps(value)[1:-1], "[key]")
+            in_json = json.dumps(value)[1:-1]
+            for written in (value, in_json, json.dumps(in_json)[1:-1]):  # the arguments of a call are JSON in JSON
+                text = text.replace(written, "[key]")
     return text
 
 
 def redacted(text: str, settings: ModelSettings) -> str:
     """An error's words without secrets, and without what looks like a part of a key."""
-    return _SECRET_TEXT.sub(r"\1[key]", without_secrets(text, settings))
+    return _SECRET_TEXT.sub(r"\1[key]", _MASKED_TEXT.sub("[key]", without_secrets(text, settings)))

@@ -6,7 +6,7 @@ Lines over days give a row a day and a column a line. Everything else gives a ro
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import unescape
 from typing import Any, Final
 
@@ -23,8 +23,10 @@ Row = dict[str, Any]
 def rows_behind(figure: Figure, first: int, until: int) -> list[list[Any]]:
     """Headings, then the rows of what a figure shows of days up to one; sums are added up from the day `first` on."""
     traces, layout = figure["data"], figure.get("layout", {})
-    if traces and all(is_line_over_days(trace) for trace in traces):
-        return as_table(days_of_lines(traces, until), always=[DAY, *(name_of(trace) for trace in traces)])
+    if traces and all(is_level(trace) or is_line_over_days(trace) for trace in traces):
+        unit = layout.get("meta", {}).get("unit", "")
+        always = [DAY, *(line_title(trace, unit) for trace in traces)]
+        return as_table(days_of_lines(traces, unit, until), always)
     titles = (axis_title(layout, "xaxis", "x"), axis_title(layout, "yaxis", "y"))
     rows = [row for trace in traces for row in rows_of_trace(trace, titles, first, until)]
     if rows:
@@ -75,14 +77,26 @@ def is_line_over_days(trace: Trace) -> bool:
     return list(days) == list(trace["x"]) and len(set(days)) == len(days) == len(amounts)
 
 
-def days_of_lines(traces: Iterable[Trace], until: int) -> list[Row]:
-    """A row a day, with the amount of each line."""
+def is_level(trace: Trace) -> bool:
+    """Whether a trace is a reference line of one amount, the same on every day."""
+    return bool(trace.get("meta", {}).get("reference")) and len(set(trace["y"])) == 1
+
+
+def line_title(trace: Trace, unit: str) -> str:
+    """What heads a line's column: its name and its unit."""
+    return f"{name_of(trace)}, {unit}" if unit else name_of(trace)
+
+
+def days_of_lines(traces: Sequence[Trace], unit: str, until: int) -> list[Row]:
+    """A row a day, with the amount of each line; levels have theirs on every day of the others."""
     by_day: dict[int, Row] = {}
     for trace in traces:
-        for day, amount in zip(trace["x"], trace["y"], strict=True):
-            if day <= until:
-                by_day.setdefault(day, {DAY: day})[name_of(trace)] = amount
-    return [by_day[day] for day in sorted(by_day)]
+        if not is_level(trace):
+            for day, amount in zip(trace["x"], trace["y"], strict=True):
+                if day <= until:
+                    by_day.setdefault(day, {DAY: day})[line_title(trace, unit)] = amount
+    levels = {line_title(trace, unit): trace["y"][0] for trace in traces if is_level(trace)}
+    return [{**by_day[day], **levels} for day in sorted(by_day)]
 
 
 def rows_of_trace(trace: Trace, titles: tuple[str, str], first: int, until: int) -> list[Row]:
@@ -109,6 +123,8 @@ def rows_of_points(trace: Trace, titles: tuple[str, str], until: int) -> list[Ro
     count = len(days if days is not None else trace.get("x") or trace.get("y") or [])
     columns = {titles[0]: trace.get("x"), titles[1]: trace.get("y"), "Text": trace.get("text")}
     shown = {title: values for title, values in columns.items() if isinstance(values, list) and len(values) == count}
+    if days is not None:
+        shown.pop(DAY, None)  # where a point lies within its day is for the eye
     rows = []
     for index in range(count):
         if days is not None and days[index] > until:
@@ -146,7 +162,7 @@ def rows_of_cells(trace: Trace, titles: tuple[str, str], until: int) -> list[Row
 
 def rows_of_sums(trace: Trace, titles: tuple[str, str], first: int, until: int) -> list[Row]:
     """A row for everything that is added up, in the order of its places."""
-    totals: dict[int, float] = defaultdict(float)
+    totals: dict[int, float] = defaultdict(int)
     for day, index, value in trace["meta"]["sums"]:
         if first <= day <= until:
             totals[index] += value

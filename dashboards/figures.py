@@ -112,7 +112,7 @@ def layout(frame: Frame, measure: Measure) -> dict[str, Any]:
     """Axes of fixed days, so that nothing jumps while lines grow, and the festival's band."""
     return {
         "title": {"text": label(measure.title)},
-        "meta": {"axis": "days", "labels": True},
+        "meta": {"axis": "days", "labels": True, "unit": "USD"},
         "showlegend": False,
         "hovermode": "x unified",
         "dragmode": "zoom",

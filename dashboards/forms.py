@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -80,9 +80,7 @@ class NewRunForm(forms.Form):
             del self.fields["budget_usd"], self.fields["day_budget_usd"]
         for name in ("days", "seed"):
             self.fields[name].error_messages.update(number_messages(self.fields[name]))
-        self.fields["pace"].error_messages["invalid_choice"] = "The pace is one of: " + ", ".join(
-            title for _, title in PACES
-        )
+        self.fields["pace"].error_messages |= choice_messages("The pace is one of", [title for _, title in PACES])
         self.kept = kept_scenario(source) if source else None
         if self.kept:
             self.fields["settings"].disabled = True
@@ -158,10 +156,15 @@ class NewRunForm(forms.Form):
         return [kind for kind in KINDS.values() if kind.is_script or kind.name in SEATED]
 
     def presets(self) -> list[dict[str, Any]]:
-        """The presets, as the fields they fill in."""
+        """The presets, as the fields they fill in; without those for which the form lacks a field."""
         scenario = self.scenario or Scenario()
         fields = player_fields(scenario, {}, {})
-        return [{"title": title, "fields": preset(fields, scenario.evaluated)} for title, preset in PRESETS.items()]
+        presets = {title: preset(fields, scenario.evaluated) for title, preset in PRESETS.items()}
+        return [
+            {"title": title, "fields": filled}
+            for title, filled in presets.items()
+            if filled.keys() <= fields.keys() or ("settings" in filled and not self.kept)
+        ]
 
 
 class ExperimentForm(forms.Form):
@@ -216,6 +219,11 @@ def number_messages(field: forms.Field) -> dict[str, str]:
     return dict.fromkeys(("invalid", "min_value", "max_value", "required"), sentence)
 
 
+def choice_messages(start: str, allowed: Iterable[str]) -> dict[str, str]:
+    """One sentence for a choice that is none, or is missing: what is allowed."""
+    return dict.fromkeys(("invalid_choice", "required"), f"{start}: {', '.join(allowed)}")
+
+
 def scenario_typed(days: Any, settings: str) -> tuple[Scenario | None, list[str]]:
     """The scenario that some days and lines of settings make, or the problems with it.
 
@@ -226,8 +234,8 @@ def scenario_typed(days: Any, settings: str) -> tuple[Scenario | None, list[str]
     problems = problems_of_lines(wanted)
     if problems:
         return None, problems
-    text = str(days or "").strip()
-    in_field = [f"days = {text}"] if text.isascii() and text.isdecimal() and 1 <= int(text[:9]) <= MOST_DAYS else []
+    count = days_in(days)
+    in_field = [f"days = {count}"] if count else []
     try:
         return scenario_from_file(Path(), [*wanted, *in_field]), []
     except ScenarioError as error:
@@ -248,9 +256,17 @@ def problems_of_lines(lines: list[str]) -> list[str]:
 
 def with_days(scenario: Scenario, days: Any) -> Scenario:
     """The scenario for other days; nonsense in the field of the days is that field's to report."""
-    text = str(days or "").strip()
-    is_number = text.isascii() and text.isdecimal() and 1 <= int(text[:9]) <= MOST_DAYS
-    return scenario.model_copy(update={"days": int(text)}) if is_number else scenario
+    count = days_in(days)
+    return scenario.model_copy(update={"days": count}) if count else scenario
+
+
+def days_in(typed: Any) -> int | None:
+    """The days that the field of them takes for what was typed, "7.0" and "٣" among it; None for what it refuses."""
+    try:
+        count: int | None = forms.IntegerField(min_value=1, max_value=MOST_DAYS, required=False).clean(typed)
+    except ValidationError:
+        return None
+    return count
 
 
 def player_fields(
@@ -280,8 +296,7 @@ def player_field(title: str, role: str, models: Mapping[str, ModelSettings], fir
     choices += [(f"{CLONE}{firm}", f"{settings.model}, as {firm} had it") for firm, settings in models.items()]
     initial = first if first in dict(choices) else kinds[0]
     field = forms.ChoiceField(choices=choices, initial=initial, label=title)
-    allowed = ", ".join(title for _, title in choices)
-    field.error_messages["invalid_choice"] = f"{title} can be played by: {allowed}"
+    field.error_messages |= choice_messages(f"{title} can be played by", [title for _, title in choices])
     return field
 
 

@@ -124,7 +124,7 @@ def lines_of_page(page: Page[Run]) -> list[RunLine]:
     """The lines of a page of runs. Two queries, however many runs; a third where models play."""
     runs = list(page.object_list)
     firms = {firm.run_id: firm for firm in evaluated_firms(runs)}
-    sparks, spends = sparks_of(firms.values()), spends_of(runs)
+    sparks, spends = sparks_of(firms.values(), {run.pk: run.day for run in runs}), spends_of(runs)
     return [line_of(run, firms.get(run.pk), sparks, spends) for run in runs]
 
 
@@ -143,16 +143,21 @@ def spends_of(runs: Iterable[Run]) -> dict[int, int]:
     return dict.fromkeys(with_models, 0) | {run_id: (known or 0) + (unsure or 0) for run_id, known, unsure in sums}
 
 
-def sparks_of(firms: Iterable[Firm]) -> dict[int, Spark | None]:
-    """A small line of each firm's net income, by its key; a bankrupt firm's stays at its score. One query."""
+def sparks_of(firms: Iterable[Firm], today: Mapping[int, int]) -> dict[int, Spark | None]:
+    """A small line of each firm's net income, by its key: its evenings before `today`, by run, and where it stands now.
+
+    A bankrupt firm's stays at its score. One query.
+    """
     by_key = {firm.pk: firm for firm in firms}
     amounts: dict[int, list[float]] = {key: [] for key in by_key}
     rows = DayEnd.objects.filter(firm_id__in=list(by_key)).order_by("pk")
     for firm_id, day, amount_micros in rows.values_list("firm_id", "day", "net_income_micros"):
         firm = by_key[firm_id]
         is_frozen = firm.bankrupt_day is not None and day >= firm.bankrupt_day
-        amounts[firm_id].append(usd(firm.net_income_micros if is_frozen else amount_micros))
-    return {firm_id: spark_of(thinned(line)) for firm_id, line in amounts.items()}
+        if day < today[firm.run_id]:
+            amounts[firm_id].append(usd(firm.net_income_micros if is_frozen else amount_micros))
+    lines = {key: [*line, usd(by_key[key].net_income_micros)] for key, line in amounts.items()}
+    return {key: spark_of(thinned(line)) for key, line in lines.items()}
 
 
 def thinned(amounts: list[float]) -> list[float]:

@@ -296,6 +296,16 @@ def test_the_small_line_of_a_bankrupt_firm_stays_at_its_score(staff: Client) -> 
     assert 'points="0.0,1.0 48.0,23.0 96.0,23.0"' in staff.get("/").content.decode()
 
 
+def test_the_small_line_ends_where_the_firm_stands(staff: Client) -> None:
+    run = make_run()
+    for day, amount in enumerate((0.0, -100.0)):
+        end_day(run, day, {"roaster_A": amount})
+    run.firms.filter(name="roaster_A").update(net_income_micros=-200_000_000)
+    assert 'points="0.0,1.0 96.0,23.0"' in staff.get("/").content.decode()  # after the last evening, of the same day
+    Run.objects.update(day=2)
+    assert 'points="0.0,1.0 48.0,12.0 96.0,23.0"' in staff.get("/").content.decode()
+
+
 # Deleting a run
 
 

@@ -384,6 +384,29 @@ def test_points_tell_their_day_and_what_is_said_of_them() -> None:
     ]
 
 
+def test_where_in_its_day_a_point_is_drawn_is_not_told_as_its_day() -> None:
+    deal = {"name": "green", "x": [11.875], "y": [3.5], "meta": {"days": [12]}}
+    figure = {"data": [deal], "layout": TITLES}
+    assert rows_behind(figure, 0, 12) == [["Series", "Day", "USD/kg"], ["green", 12, 3.5]]
+
+
+def test_a_level_has_its_amount_on_every_day_of_the_lines() -> None:
+    line = {"name": "shop", "x": [0, 1, 2], "y": [18.0, None, 20.0], "meta": {"days": "x"}}
+    level = {"name": "reservation", "x": [-0.5, 89.5], "y": [30, 30], "meta": {"reference": True}}
+    figure = {"data": [level, line], "layout": {"meta": {"unit": "USD/kg"}}}
+    headings = ["Day", "reservation, USD/kg", "shop, USD/kg"]
+    assert rows_behind(figure, 0, 1) == [headings, [0, 30, 18.0], [1, 30, None]]
+
+
+def test_every_line_over_days_names_its_unit_in_the_sheet(staff: Client) -> None:
+    run = wild_run()
+    for tab in TABS:
+        figures = staff.get(f"/runs/{run.pk}/tabs/{tab}/figures.json").json()
+        for name, figure in figures.items():
+            headings = rows_behind(figure, 0, run.day)[0]
+            assert headings[0] != "Day" or all(", " in heading for heading in headings[1:]), (tab, name, headings)
+
+
 def test_sums_are_rows_of_what_they_are_of() -> None:
     meta = {
         "into": "link.value",
@@ -445,5 +468,5 @@ def test_the_sheet_of_a_figure_ends_at_the_day(staff: Client) -> None:
     run = played()
     answer = staff.get(f"/runs/{run.pk}/tabs/overview/cash.csv?day=1&as=farmer_A")
     rows = list(csv.reader(io.StringIO(answer.content.decode())))
-    assert rows == [["Day", "farmer_A"], ["0", "15000.0"], ["1", "14990.0"]]
+    assert rows == [["Day", "farmer_A, USD"], ["0", "15000.0"], ["1", "14990.0"]]
     assert f"run-{run.pk}-cash-day-1.csv" in answer.headers["Content-Disposition"]

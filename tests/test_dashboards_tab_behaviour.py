@@ -35,10 +35,10 @@ from dashboards.tabs.behaviour_rows import (
 from marketplace.economy.money import micros
 from marketplace.models import Batch, ConsumerSale, Deal, Firm, Invoice, Transfer
 from marketplace.rows import key_of
-from simulation.engine.clock import MINUTES_PER_DAY
+from simulation.engine.clock import CLOSING_MINUTE, MINUTES_PER_DAY
 from simulation.models import DayEnd, Run
 from tests.looks import look
-from tests.small_runs import MORNING, make_run
+from tests.small_runs import MORNING, add_event, make_run
 from tests.talk_rows import add_ask, add_call, add_turn, firm_of, make_model_run
 
 A, B, C = "roaster_A", "roaster_B", "retailer_A"
@@ -77,6 +77,13 @@ def test_three_days_of_waits_in_a_row_are_idle_drift_and_two_are_not() -> None:
     assert kinds(found) == [(A, "idle drift", 18)]
     assert "3 days in a row" in found[0].text
     assert alarms_of(play(acts=busy_until(UNTIL - 2))) == []
+
+
+def test_idle_drift_is_over_with_the_first_call_of_a_day_that_is_still_played() -> None:
+    evenings = [Evening(name, day, cash_micros=micros(15_000)) for name in (A, B, C) for day in range(UNTIL)]
+    assert kinds(alarms_of(play(acts=busy_until(UNTIL - 4), evenings=evenings))) == [(A, "idle drift", 17)]
+    acts = [*busy_until(UNTIL - 4), Act(A, UNTIL, "roast")]
+    assert alarms_of(play(acts=acts, evenings=evenings)) == []
 
 
 def test_a_refused_call_is_no_idleness() -> None:
@@ -160,7 +167,7 @@ def test_overdue_debts_say_how_much_and_which_is_the_oldest() -> None:
     debts = [Debt(7, A, micros(120), 5, 12), Debt(4, A, micros(30.5), 3, 10), Debt(9, A, micros(999), 3, 30)]
     (found,) = alarms_of(play(debts=debts))
     assert found.text == (
-        "2 invoices are overdue by 3 days or more: 150.50 USD before late fees and returns, the oldest I4, due Day 10."
+        "2 invoices are overdue by 3 days or more: 150.50 USD before late fees, the oldest I4, due Day 10."
     )
 
 
@@ -182,6 +189,15 @@ def test_cash_below_ten_days_of_cost_and_the_debts_due_in_them_is_near_bankruptc
     debts = [Debt(1, A, micros(100), 15, 29), Debt(2, A, micros(5_000), 15, 31), Debt(3, B, micros(5_000), 1, 20)]
     found = alarms_of(play(evenings=with_cash(cash, range(19, 21)), debts=debts))
     assert kinds(found) == ([(A, "near bankruptcy", 19)] if is_alarm else [])
+
+
+def test_of_an_invoice_whose_goods_went_back_in_part_the_rest_is_owed() -> None:
+    back_on_20 = Debt(1, A, micros(1_000), 15, 25, credits=((20, micros(900)),))
+    evenings = [Evening(A, day, cash_micros=micros(400)) for day in (19, 20)]
+    assert kinds(alarms_of(play(debts=[back_on_20], evenings=evenings))) == []
+    assert kinds(alarms_of(play(19, debts=[back_on_20], evenings=evenings[:1]))) == [(A, "near bankruptcy", 19)]
+    (late,) = alarms_of(play(debts=[back_on_20._replace(due_day=16)]))
+    assert "100.00 USD before late fees" in late.text
 
 
 def test_near_bankruptcy_says_the_numbers_of_the_evening_that_is_looked_at() -> None:
@@ -587,6 +603,23 @@ def test_rows_say_what_was_so_on_the_evening_and_not_what_came_later(traded: Run
     assert (then.debts(), Rows(look(traded), 2).debts()[0].is_open(2), later.debts()[0].is_open(3)) == ([], True, False)
     assert (then.outflows(SPOILAGE), len(later.outflows(SPOILAGE))) == ([], 1)
     assert (len(then.acts(-1)), len(later.acts(-1))) == (1, 3)
+
+
+def test_what_arrived_after_the_last_evening_was_on_its_way_in_it(traded: Run) -> None:
+    Deal.objects.update(minute=MINUTES_PER_DAY + MORNING, settled_minute=MINUTES_PER_DAY + CLOSING_MINUTE)
+    (trade,) = Rows(look(traded), 1).trades()
+    assert trade.is_delivered
+    figure = behaviour.figures(look(traded))["stock"]
+    shown = {line["name"]: line["y"] for line in figure["data"]}
+    assert (shown[f"{C} on hand"], shown[f"{C} committed"]) == ([30, 30], [30, 40])
+
+
+def test_credits_of_returns_are_read_with_their_day(traded: Run) -> None:
+    Invoice.objects.update(credited_micros=micros(18), status="open", settled_minute=None)
+    add_event(traded, "shipment_returned", C, A, day=2, invoice="I1", deal="D1", item=ROASTED, quantity_kg=2, credit=18)
+    (debt,) = Rows(look(traded), 3).debts()
+    assert (debt.owed_micros(1), debt.owed_micros(2)) == (micros(90), micros(72))
+    assert Rows(look(traded), 1).debts()[0].credits == ()
 
 
 def test_arguments_are_read_of_late_days_only(traded: Run) -> None:

@@ -538,6 +538,12 @@ def test_a_shipment_is_late_by_as_many_days_as_had_passed(day: int, standing: St
     assert shipment_standing(deal, Evening(day, {})) == standing
 
 
+def test_a_shipment_that_was_put_off_after_the_last_evening_is_late_at_the_end() -> None:
+    deal = DealRow(1, 1, 2, GREEN, 1, 1, 1, 30, at(89), 91, 1, "travelling", None, 1)
+    assert shipment_standing(deal, Evening(89, {}, is_now=True)) == Standing("1 day late, due Day 91", "bad")
+    assert shipment_standing(deal, Evening(89, {})) == Standing("under way, due Day 90", "")
+
+
 def test_the_board_shows_what_was_left_and_which_offers_waited(small: SmallMarket) -> None:
     (green,) = market.context(small.look(until=1))["stalls"]
     assert [(each.number, each.remaining_kg, each.age) for each in green.listings] == [

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
@@ -24,6 +26,7 @@ from simulation.models import Event, Run, Turn
 from tests.looks import look
 from tests.rows import FORMULA, SCRIPT, LittleRun
 from tests.small_runs import add_event, make_run
+from tests.talk_rows import add_turn
 from tests.wild_runs import wild_run
 
 pytestmark = pytest.mark.django_db
@@ -54,6 +57,15 @@ def all_numbers(run: Run, **asked: Any) -> list[int]:
         context = context_of(run, **asked, before=context["page"].earlier)
         found += numbers(context)
     return found
+
+
+def pages_of(run: Run) -> Iterator[dict[str, Any]]:
+    """What the tab shows on each of its pages, from the newest back."""
+    context = context_of(run)
+    yield context
+    while context["page"].earlier:
+        context = context_of(run, before=context["page"].earlier)
+        yield context
 
 
 def every_line(run: Run) -> list[Line]:
@@ -183,12 +195,35 @@ def test_every_event_has_the_turn_that_caused_it_or_a_rule(run: Run) -> None:
             elif event.kind.startswith("shipment") and event.kind != "shipment_returned":
                 assert turn.pk == Deal.objects.get(pk=key_of(run.pk, int(event.data["deal"][1:]))).turn_id
             else:
-                tool, name = DONE_BY[event.kind]
+                tool, name = DONE_BY.get(
+                    event.kind, ("accept_offer", "")
+                )  # an offer is turned down by accepting another
                 assert (turn.tool, turn.firm_id, turn.minute) == (tool, event.firm_id, event.minute)
                 if name in made and event.kind != "offer_withdrawn":
                     row = made[name].objects.get(pk=key_of(run.pk, int(event.data[name][1:])))
                     assert turn.pk == row.turn_id
     assert len(checked) > 10
+
+
+def test_offers_are_turned_down_by_the_turn_that_sold_out_their_own_listing(run: Run) -> None:
+    listings = {f"{offer.label}": offer.listing_id for offer in Offer.objects.filter(**in_run(run.pk))}
+    found = 0
+    for told in (each for page in pages_of(run) for each in page["told_lines"]):
+        if told.line.kind == "offer_rejected" and told.cause.turn:
+            turn = Turn.objects.get(pk=key_of(run.pk, told.cause.turn))
+            offer = re.findall(r"O\d+", told.line.text)[0]
+            assert listings[json.loads(turn.arguments)["offer_id"]] == listings[offer]
+            found += 1
+    assert found
+
+
+def test_of_two_prices_of_a_minute_each_has_its_own_turn() -> None:
+    run = make_run()
+    for price in (20.0, 22.5):
+        result = json.dumps({"ok": True, "prices": {"roasted_coffee_kg": price}}, separators=(",", ":"))
+        add_turn(run, "retailer_A", tool="set_retail_price", arguments="{}", result=result)
+        add_event(run, "price_set", "retailer_A", item="roasted_coffee_kg", price=price)
+    assert [told.cause.turn for told in context_of(run)["told_lines"]] == [2, 1]
 
 
 def test_the_page_links_an_event_to_its_turn(staff: Client) -> None:
@@ -286,8 +321,8 @@ def test_the_tab_costs_so_many_queries_however_long_the_tape(
     staff: Client, run: Run, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     for query in ("", "before=300", "group=goods", "firm=farmer_A&text=kg", "as=farmer_A&day=9"):
-        # events, turns, deals, batches
-        with django_assert_max_num_queries(SESSION_AND_USER + RUN_AND_FIRMS + 4) as seen:
+        # events, turns, deals, batches, deals that sold out a listing
+        with django_assert_max_num_queries(SESSION_AND_USER + RUN_AND_FIRMS + 5) as seen:
             staff.get(f"/runs/{run.pk}/tabs/tape/?{query}")
         assert len(seen) >= SESSION_AND_USER + RUN_AND_FIRMS + 2
 

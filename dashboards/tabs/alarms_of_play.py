@@ -107,8 +107,10 @@ def busy_days(acts: Iterable[Act]) -> set[int]:
 
 
 def final_idle_stretch(days: Sequence[int], busy: set[int]) -> list[int]:
-    """Of some days in order, the last ones on which nothing was done."""
+    """Of some days that are over, in order, the last ones on which nothing was done; none once something is done."""
     stretch: list[int] = []
+    if days and max(busy, default=-1) > days[-1]:
+        return stretch
     for day in reversed(days):
         if day in busy:
             break
@@ -174,7 +176,7 @@ def overdue_debts(play: Play, seat: Seat) -> Iterator[Alarm]:
     invoices = "invoice is" if len(late) == 1 else "invoices are"
     text = (
         f"{number_text(len(late))} {invoices} overdue by {days_text(OVERDUE_DAYS)} or more: "
-        f"{micros_text(sum(debt.principal_micros for debt in late))} USD before late fees and returns, "
+        f"{micros_text(sum(debt.owed_micros(play.until) for debt in late))} USD before late fees, "
         f"the oldest I{oldest.number}, due Day {oldest.due_day}."
     )
     advice = "Whether it lacks the cash, or forgets."
@@ -203,7 +205,7 @@ def near_bankruptcy(play: Play, seat: Seat) -> Iterator[Alarm]:
 
 def due_soon(debts: Iterable[Debt], day: int) -> int:
     """What is unpaid on an evening and due within `CASH_DAYS`, or already, in micro-dollars."""
-    return sum(debt.principal_micros for debt in debts if debt.is_open(day) and debt.due_day <= day + CASH_DAYS)
+    return sum(debt.owed_micros(day) for debt in debts if debt.is_open(day) and debt.due_day <= day + CASH_DAYS)
 
 
 class Circle(NamedTuple):

@@ -107,7 +107,7 @@ def over_days(frame: Frame, title: str, unit: str, most: float = MANY) -> dict[s
     chart = {**layout(frame, Measure("", title, "")), "yaxis": axis, "barmode": "stack"}
     # Half a day more on either side, for the whole bars of the first and the last one.
     days = {**chart["xaxis"], "range": [-0.5, frame.days - 0.5]}
-    return {**chart, "xaxis": days, "meta": {"axis": "days"}}
+    return {**chart, "xaxis": days, "meta": {"axis": "days", "unit": unit}}
 
 
 def rows_over_days(frame: Frame, title: str, unit: str) -> dict[str, Any]:
@@ -222,7 +222,7 @@ def idle_strip(
         marks = dict.fromkeys(idle_days(days, acts_of.get(seat.name, [])), 1)
         hover = f"{label(seat.name)} idle on Day %{{x}}<extra></extra>"
         data.append(in_row(bars(seat.name, seat.name, marks, after, hover, colours_of(seat.name), width=1), row))
-    chart = rows_over_days(frame, "Idle days: days with nothing but waits", "")
+    chart = rows_over_days(frame, "Idle days: days with nothing but waits", "idle")
     for row, seat in enumerate(seats, 1):
         axis = {"title": {"text": ""}, "range": [0, 1], "tickvals": [0.5], "ticktext": [label(seat.name)]}
         chart[axis_name("yaxis", row)] |= {**axis, "showgrid": False}
@@ -329,7 +329,7 @@ def days_since_useful(
         data.append(days_line(seat.name, seat.name, points, after, hover, {"firm": seat.name}))
     title = "Days since a useful action: an accepted call that is no look and no wait"
     chart = over_days(frame, title, "Days", most)
-    return {"data": data, "layout": {**chart, "meta": {"axis": "days", "labels": True}}}
+    return {"data": data, "layout": {**chart, "meta": {**chart["meta"], "labels": True}}}
 
 
 def days_since(days: Iterable[int], useful_days: Iterable[int]) -> dict[int, int]:

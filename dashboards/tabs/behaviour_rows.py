@@ -15,12 +15,13 @@ from django.db.models import Case, Q, Sum, TextField, Value, When
 from dashboards.books import shown_firms
 from dashboards.state import storage_cap_kg
 from dashboards.tabs.look import Look
+from marketplace.economy.money import micros
 from marketplace.economy.trading import DELIVERED
 from marketplace.models import Batch, Deal, Firm, Invoice, Transfer
 from marketplace.rows import in_run, number_of
-from simulation.engine.clock import MINUTES_PER_DAY
+from simulation.engine.clock import CLOSING_MINUTE, MINUTES_PER_DAY
 from simulation.engine.decision import WAIT
-from simulation.models import Call, DayEnd, Run, Turn
+from simulation.models import Call, DayEnd, Event, Run, Turn
 
 NO_CALL: Final = ""
 READ: Final = "read_message"
@@ -76,7 +77,7 @@ class Evening(NamedTuple):
 
 
 class Trade(NamedTuple):
-    """A deal. `settled_day` is when its journey ended, one way or another; None while the goods travel."""
+    """A deal. `settled_day` is the first evening that found its journey ended, in any way; None while they travel."""
 
     number: int
     day: int
@@ -91,7 +92,7 @@ class Trade(NamedTuple):
 
 
 class Debt(NamedTuple):
-    """An invoice before late fees and returns. `settled_day` is None while it is open."""
+    """An invoice before late fees. `settled_day` is None while it is open; `credits` are returns, by day and amount."""
 
     number: int
     debtor: str
@@ -99,6 +100,11 @@ class Debt(NamedTuple):
     issued_day: int
     due_day: int
     settled_day: int | None = None
+    credits: Sequence[tuple[int, int]] = ()
+
+    def owed_micros(self, day: int) -> int:
+        """What returns have left of the principal by the evening of a day, in micro-dollars."""
+        return self.principal_micros - sum(amount for credited_day, amount in self.credits if credited_day <= day)
 
     def is_open(self, day: int) -> bool:
         """Whether it was unpaid on the evening of a day."""
@@ -188,8 +194,13 @@ class Rows:
         return {firm.pk: firm.name for firm in firms_looked_at(self.look)}
 
     def day_by_then(self, minute: int | None) -> int | None:
-        """The day of something's end, if that had come by then."""
-        return None if minute is None or minute >= self.end_minute else minute // MINUTES_PER_DAY
+        """The first evening that found something at its end, if that had come by then.
+
+        What arrives after the last evening, which saw it on its way, is booked at its closing (RULES.md section 3).
+        """
+        if minute is None or minute >= self.end_minute:
+            return None
+        return (minute + MINUTES_PER_DAY - CLOSING_MINUTE) // MINUTES_PER_DAY
 
     def acts(self, texts_after: int | None = None) -> list[Act]:
         """Every turn in order; arguments and the answers of looks, which can be long, only of the days after one."""
@@ -243,15 +254,32 @@ class Rows:
         ]
 
     def debts(self) -> list[Debt]:
-        """The invoices issued by then to the firms that are looked at."""
+        """The invoices issued by then to the firms that are looked at. One query; two where goods were returned."""
         names = self.names()
-        invoices = Invoice.objects.filter(**self.where, issued_day__lte=self.until).order_by("pk")
-        rows = invoices.values_list("pk", "debtor_id", "principal_micros", "issued_day", "due_day", "settled_minute")
+        invoices = Invoice.objects.filter(**self.where, debtor__in=names, issued_day__lte=self.until).order_by("pk")
+        columns = ("pk", "debtor_id", "principal_micros", "issued_day", "due_day", "settled_minute", "credited_micros")
+        rows = list(invoices.values_list(*columns))
+        returned = self.credits() if any(credited for *_, credited in rows) else {}
         return [
-            Debt(number_of(key), names[debtor], principal, issued, due, self.day_by_then(settled))
-            for key, debtor, principal, issued, due, settled in rows
-            if debtor in names
+            Debt(
+                number_of(key),
+                names[debtor],
+                principal,
+                issued,
+                due,
+                self.day_by_then(settled),
+                returned.get(number_of(key), ()),
+            )
+            for key, debtor, principal, issued, due, settled, _ in rows
         ]
+
+    def credits(self) -> dict[int, list[tuple[int, int]]]:
+        """What returns took off each invoice by then, by its number: day and micro-dollars. One query."""
+        found: dict[int, list[tuple[int, int]]] = {}
+        returns = Event.objects.filter(**self.where, kind="shipment_returned", day__lte=self.until).order_by("pk")
+        for day, data in returns.values_list("day", "data"):
+            found.setdefault(int(data["invoice"][1:]), []).append((day, micros(data["credit"])))
+        return found
 
     def batches(self) -> list[Making]:
         """The batches begun by then."""

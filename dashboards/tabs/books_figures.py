@@ -125,7 +125,7 @@ def stacked(frame: Frame, title: str) -> dict[str, Any]:
     plain = layout(frame, Measure("", title, ""))
     return {
         **plain,
-        "meta": {"axis": "days"},
+        "meta": {**plain["meta"], "labels": False},
         "barmode": "relative",
         "bargap": 0,
         "showlegend": True,

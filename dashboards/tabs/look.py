@@ -85,7 +85,7 @@ class Tab(NamedTuple):
     `layout.meta.labels` writes a name at each line's end, `meta.label` or else the trace's name.
     The table and the CSV behind a figure are made of the same: `meta.labels` names the index of a sum, [label, …], and
     `meta.titles` those columns (or those of customdata), `meta.value` the amounts of a sum or a heat map's cell;
-    `layout.xaxis.title.text` and `yaxis.title.text` head the others.
+    `layout.xaxis.title.text` and `yaxis.title.text` head the others, and `layout.meta.unit` follows the name of a line.
     """
 
     name: str

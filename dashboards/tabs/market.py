@@ -63,7 +63,7 @@ class ConsumerChart(NamedTuple):
 
 def context(look: Look) -> dict[str, Any]:
     """What the template needs. Six queries."""
-    span, evening = span_of(look, look.until), Evening(look.until, look.names)
+    span, evening = span_of(look, look.until), Evening(look.until, look.names, is_now=look.until == look.run.day)
     deals = deals_until(look)
     returns = returns_of(look, 0, look.until)
     bought = bought_in(look, *span)

@@ -291,7 +291,7 @@ def over_days(scene: Scene, title: str, unit: str, **more: Any) -> dict[str, Any
     base = layout(scene.frame, Measure("", title, ""))
     return {
         **base,
-        "meta": {**base["meta"], "labels": more.pop("labels", False)},
+        "meta": {**base["meta"], "labels": more.pop("labels", False), "unit": unit},
         "xaxis": {**base["xaxis"], "range": [-0.5, scene.frame.days - 0.5]},
         "yaxis": {"title": {"text": unit}, "rangemode": "tozero", "zeroline": True, "zerolinewidth": 1.5},
         **more,

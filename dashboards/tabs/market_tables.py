@@ -20,10 +20,11 @@ from simulation.engine.clock import MINUTES_PER_DAY
 
 @dataclass(frozen=True, slots=True)
 class Evening:
-    """The evening as of which tables are written, and the firms' names by key."""
+    """The evening as of which tables are written, and the firms' names by key; `is_now`: nothing has come later."""
 
     day: int
     names: Mapping[int, str]
+    is_now: bool = False
 
     def is_past(self, minute: int | None) -> bool:
         """Whether what happened in a minute, if it did, has happened by then."""
@@ -170,8 +171,8 @@ def shipment_standing(deal: DealRow, evening: Evening) -> Standing:
         tone = "good" if deal.status == DELIVERED else "bad"
         return Standing(f"{deal.status} Day {deal.settled_minute // MINUTES_PER_DAY}", tone)
     first_due_day = deal.due_day - deal.delays
-    # A shipment is put off on the morning of each day on which it is due, by one day.
-    delays = min(deal.delays, max(0, evening.day - first_due_day + 1))
+    # A shipment is put off on the morning of each day on which it is due, by one day; the last after the last evening.
+    delays = deal.delays if evening.is_now else min(deal.delays, max(0, evening.day - first_due_day + 1))
     due_day = first_due_day + delays
     if delays:
         return Standing(f"{days_text(delays)} late, due Day {due_day}", "bad")

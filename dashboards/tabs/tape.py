@@ -22,7 +22,7 @@ class Told(NamedTuple):
 
 
 def context(look: Look) -> dict[str, Any]:
-    """What the template needs. Four queries, and one more for each stretch that a text is looked for in."""
+    """What the template needs. Five queries at most, and one more for each stretch that a text is looked for in."""
     search = search_in(look)
     found = page_found(search, look.asked)
     # A firm knows its own turns; of what others did it knows that it happened.

@@ -1,5 +1,7 @@
 // What a chart needs pixels for: the range of its money axis, and where the names fit beside the line ends.
 
+import { asText } from "./theme_colours.js";
+
 const LABEL_PX = 15;
 const NAMED_ABOVE_PX = 25; // the first label's place below the name of the festival, which stands at the top
 const LETTER_PX = 6.4;
@@ -42,7 +44,7 @@ export function labelsOf(lines, [low, high], height, { isNarrow, theme, isNamedA
     showarrow: false,
     align: "left",
     text: labelText(line, isNarrow),
-    font: { size: 11.5, color: line.line.color, weight: line.meta.evaluated ? 700 : 500 },
+    font: { size: 11.5, color: line.meta.reference ? theme.soft : asText(line.line.color, theme.ink), weight: line.meta.evaluated ? 700 : 500 },
     bgcolor: theme.panel,
     borderpad: 0,
   }));

@@ -103,6 +103,8 @@ export class Time {
     const { status } = this.state;
     const isMoving = ["running", "waiting"].includes(status);
     const words = this.look.isLive ? (isMoving ? "live" : status === "finished" ? "the end" : "now") : "its evening";
+    // Days that pass by themselves are not read out one by one.
+    this.text.setAttribute("aria-live", this.look.isLive || this.isPlaying ? "off" : "polite");
     setText(this.text, `Day ${day} · ${words}`);
     this.slider.setAttribute("aria-valuetext", `Day ${day}, ${words}`);
     setText(this.live, isMoving ? "Live" : status === "finished" ? "End" : "Now");

@@ -17,12 +17,13 @@ from urllib.request import urlopen
 import pytest
 from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
+from django.conf import settings
 from django.contrib.auth.models import User
+from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from coffeebench_site.environment import BASE_DIR
 from coffeebench_site.redis_server import unused_port
-from dashboards.sign_in import sign_in_path
 from simulation.models import Run
 from tests.conftest import tests_database
 from tests.soak.programs import BEAT
@@ -139,11 +140,11 @@ def hear_complaints(page: Page, note: Callable[[str], None]) -> None:
 
 @pytest.fixture
 def visitor(site: Site, page: Page, complaints: list[str]) -> Page:
-    """A browser page, signed in as staff with a link."""
-    rosa = User.objects.create_user("rosa", is_staff=True)
-    page.goto(site.address + sign_in_path(rosa))
-    page.get_by_role("button", name="Sign in as rosa").click()
-    page.wait_for_url(f"{site.address}/")
+    """A browser page, empty so far, of somebody who is signed in as staff."""
+    client = Client()
+    client.force_login(User.objects.create_user("rosa", is_staff=True))
+    name = settings.SESSION_COOKIE_NAME
+    page.context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": site.address}])
     return page
 
 
@@ -151,6 +152,15 @@ def open_run(site: Site, page: Page, run: Run, query: str = "") -> None:
     """A run's page, once it hears of what happens."""
     page.goto(f"{site.address}/runs/{run.pk}/{query}")
     expect(page.locator("#run")).to_have_attribute("data-connected", "true")
+
+
+def expect_to_fit(page: Page, *widths: int) -> None:
+    """Wait for nothing on a page to be wider than its window, in windows of some widths."""
+    for width in widths:
+        page.set_viewport_size({"width": width, "height": 844})
+        page.wait_for_function(
+            "width => innerWidth === width && document.documentElement.scrollWidth <= width", arg=width
+        )
 
 
 def in_thread(work: Callable[[], Found]) -> Found:

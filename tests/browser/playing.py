@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, Request, Route, expect
 
 from dashboards import words
@@ -19,13 +20,17 @@ from dashboards.seat.show import HEADERS, TITLES
 from marketplace.economy.economy import MINUTES_PER_DAY
 from simulation.engine.decision import WAIT, Decision
 from simulation.engine.observation import View
+from simulation.engine.scenario import scenario_from
 from simulation.models import Run, Turn
+from simulation.players.registry import default_players
 from simulation.seats.links import token_of
-from simulation.store import scenario_of
-from tests.browser.conftest import BROKEN_LINE, PATIENCE_MS, Site, hear_complaints
+from simulation.store import differences, scenario_of
+from tests.browser.conftest import BROKEN_LINE, PATIENCE_MS, Site, hear_complaints, in_thread
 from tests.seat_play import seat_of, seated_run
 from tests.waiting import eventually
 
+FIRM = "roaster_A"
+SEED = 3
 MOST_STEPS = 120
 
 # Where the form of a tool has which field, what stands in it, and of a choice what can be chosen.
@@ -270,10 +275,10 @@ class Reader:
 class Held:
     """Holds back a page's requests to send an action: on their way to the server, or their answers on the way back."""
 
-    def __init__(self, page: Page, *, answers: bool = False) -> None:
-        self.page, self.answers = page, answers
+    def __init__(self, page: Page, address: str = "**/act/", *, answers: bool = False) -> None:
+        self.page, self.address, self.answers = page, address, answers
         self.routes: list[Route] = []
-        page.route("**/act/", self._hold)
+        page.route(address, self._hold)
 
     def _hold(self, route: Route) -> None:
         if self.answers:
@@ -292,7 +297,7 @@ class Held:
                 route.abort()
             else:
                 route.continue_()
-        self.page.unroute("**/act/", self._hold)
+        self.page.unroute(self.address, self._hold)
 
 
 def played_inside(*, days: int, seed: int) -> Run:
@@ -306,3 +311,61 @@ def outcomes(run: Run) -> list[tuple[Any, ...]]:
     """Who called what, when, and what came of it."""
     rows = Turn.objects.filter(run=run).order_by("pk")
     return list(rows.values_list("firm__name", "minute", "tool", "result"))
+
+
+@pytest.fixture(scope="module")
+def kept_site(whole_site: Site) -> Iterator[Site]:
+    """The site, whose worker goes on from one test to the next: to start it takes longer than most of them."""
+    yield whole_site
+    if "worker" in whole_site.processes:
+        whole_site.kill("worker")
+
+
+@pytest.fixture
+def table(kept_site: Site, transactional_db: None) -> Site:
+    """The site with its web process and its worker."""
+    if "web" not in kept_site.processes:
+        kept_site.start_web()
+    if "worker" not in kept_site.processes:
+        kept_site.start_worker()
+    return kept_site
+
+
+@pytest.fixture
+def console(table: Site, page: Page) -> Iterator[Callable[..., Console]]:
+    """Sits down at a firm of a run; at the end checks the stored turns, the books and the browser's words."""
+    seated: list[tuple[Run, str, Console]] = []
+    complaints: list[list[str]] = []
+
+    def sit_down(run: Run, firm: str = FIRM, page: Page = page) -> Console:
+        complaints.append(complaints_of(page))
+        console = Console(page, address_of(table, run, firm))
+        console.take_seat()
+        console.until_turn(1)
+        page.evaluate("window.isTheSamePage = true")
+        seated.append((run, firm, console))
+        return console
+
+    yield sit_down
+    for run, firm, one in seated:
+        assert_played(run, firm, one.sent)
+    assert complaints == [[] for _ in complaints]
+
+
+def assert_played(run: Run, firm: str, sent: list[Decision]) -> None:
+    """The stored turns are those that were sent, none lost, none doubled, and the books follow from them."""
+    run.refresh_from_db()
+    stored = turns_of(run, firm)
+    assert said_of(stored, sent) == sent
+    assert differences(run) == []
+
+
+def is_same_page(console: Console) -> bool:
+    """Whether it was not loaded again since its person sat down."""
+    return bool(console.page.evaluate("window.isTheSamePage === true"))
+
+
+def quiet_run(*firms: str, **options: Any) -> Run:
+    """A run in which nobody but the people does anything."""
+    others = [name for name in default_players(scenario_from({})) if name not in (firms or (FIRM,))]
+    return in_thread(lambda: seated_run(*(firms or (FIRM,)), players=dict.fromkeys(others, "passive"), **options))

@@ -1,9 +1,10 @@
 """How the page cuts figures at a day, adds up sums, appends what is new and draws bars, reckoned by hand."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Browser
 
 from tests.browser.conftest import Site
 
@@ -27,10 +28,13 @@ FLOWS = {
 HEAT = {"type": "heatmap", "z": [[0, 0], [0, 0]], "meta": {"into": "z", "columns": 2, "sums": [[0, 1, 1], [4, 2, 3]]}}
 
 
-@pytest.fixture
-def call(site: Site, visitor: Page) -> Any:
-    """Calls a function of one of the page's modules."""
-    return lambda name, *given, file="figure_data": visitor.evaluate(CALL, [file, name, *given])
+@pytest.fixture(scope="module")
+def call(whole_site: Site, browser: Browser) -> Iterator[Any]:
+    """Calls a function of one of the page's modules, on one page for all."""
+    page = browser.new_page()
+    page.goto(f"{whole_site.address}/healthz")
+    yield lambda name, *given, file="figure_data": page.evaluate(CALL, [file, name, *given])
+    page.close()
 
 
 def test_every_array_of_the_points_is_cut_at_the_day(call: Any) -> None:
@@ -156,10 +160,10 @@ def test_large_amounts_and_long_names_get_the_room_they_take(call: Any) -> None:
 
 
 def test_a_label_leaves_the_top_to_the_name_of_the_festival(call: Any) -> None:
-    lines = [{"name": name, "x": [0, 1], "y": [0, 100], "line": {}, "meta": {}} for name in "AB"]
+    lines = [{"name": name, "x": [0, 1], "y": [0, 100], "line": {"color": "#66B98A"}, "meta": {}} for name in "AB"]
 
     def tops(*, is_named_above: bool) -> list[int]:
-        look = {"isNarrow": True, "theme": {}, "isNamedAbove": is_named_above}
+        look = {"isNarrow": True, "theme": {"ink": "rgb(35, 28, 23)"}, "isNamedAbove": is_named_above}
         return [-note["yshift"] for note in call("labelsOf", lines, [0, 100], 200, look, file="labels")]
 
     assert tops(is_named_above=False) == [0, 15]

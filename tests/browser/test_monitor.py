@@ -146,7 +146,9 @@ def ada_comes_and_answers() -> None:
     clocks.beat(seat_of(run, "roaster_A"), timezone.now(), is_active=True)
 
 
-def test_a_seat_is_helped_over_the_list_by_keyboard(site: Site, visitor: Page, complaints: list[str]) -> None:
+def test_a_seat_is_helped_over_the_list_by_keyboard_and_the_study_is_downloaded_as_one_archive(
+    site: Site, visitor: Page, complaints: list[str]
+) -> None:
     study = in_thread(table_of_two)
     visitor.goto(f"{site.address}/studies/{study.pk}/monitor/")
     visitor.get_by_role("link", name="Help ada").press("Enter")
@@ -158,15 +160,10 @@ def test_a_seat_is_helped_over_the_list_by_keyboard(site: Site, visitor: Page, c
     expect(dialog.locator(".seat-facts")).to_contain_text("rests until")
     visitor.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
-    assert complaints == []
-
-
-def test_a_study_is_downloaded_as_one_archive(site: Site, visitor: Page) -> None:
-    study = in_thread(table_of_two)
-    visitor.goto(f"{site.address}/studies/{study.pk}/monitor/")
     with visitor.expect_download() as download:
         visitor.get_by_role("link", name="Export as ZIP").click()
     assert download.value.suggested_filename == f"coffeebench-study-{study.pk}.zip"
     with zipfile.ZipFile(io.BytesIO(download.value.path().read_bytes())) as archive:
         assert archive.testzip() is None
         assert "codebook.csv" in archive.namelist()
+    assert complaints == []

@@ -5,9 +5,10 @@ Whatever happens to page, line or site, the turns that are stored are those that
 
 from __future__ import annotations
 
+import json
 import re
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,103 +16,50 @@ from playwright.sync_api import Browser, Page, expect
 
 from simulation import tasks
 from simulation.engine.decision import Decision
-from simulation.engine.scenario import scenario_from
 from simulation.models import Run, Turn
-from simulation.players.registry import default_players, make_player
+from simulation.players.registry import make_player
 from simulation.seats import verbs
-from simulation.store import differences, scenario_of
+from simulation.store import scenario_of
 from tests.browser.conftest import Site, in_thread
 from tests.browser.playing import (
+    FIRM,
+    SEED,
     Console,
     Held,
     Reader,
     address_of,
     complaints_of,
+    console,
+    is_same_page,
+    kept_site,
     outcomes,
     played_inside,
-    said_of,
+    quiet_run,
+    table,
     turns_of,
 )
 from tests.seat_play import answer_open_turn, ledger, seat_of, seated_run
 
+__all__ = ["console", "kept_site", "table"]  # fixtures
+
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-FIRM = "roaster_A"
-SEED = 3
-SAME_PAGE = "window.isTheSamePage = true"
-
-
-@pytest.fixture(scope="module")
-def kept_site(whole_site: Site) -> Iterator[Site]:
-    """The site, whose worker goes on from one test to the next: to start it takes longer than most of them."""
-    yield whole_site
-    if "worker" in whole_site.processes:
-        whole_site.kill("worker")
-
-
-@pytest.fixture
-def site(kept_site: Site, transactional_db: None) -> Site:
-    """The site with its web process and its worker."""
-    if "web" not in kept_site.processes:
-        kept_site.start_web()
-    if "worker" not in kept_site.processes:
-        kept_site.start_worker()
-    return kept_site
-
-
-@pytest.fixture
-def console(site: Site, page: Page) -> Iterator[Callable[..., Console]]:
-    """Sits down at a firm of a run; at the end checks the stored turns, the books and the browser's words."""
-    seated: list[tuple[Run, str, Console]] = []
-    complaints: list[list[str]] = []
-
-    def sit_down(run: Run, firm: str = FIRM, page: Page = page) -> Console:
-        complaints.append(complaints_of(page))
-        console = Console(page, address_of(site, run, firm))
-        console.take_seat()
-        console.until_turn(1)
-        page.evaluate(SAME_PAGE)
-        seated.append((run, firm, console))
-        return console
-
-    yield sit_down
-    for run, firm, one in seated:
-        assert_played(run, firm, one.sent)
-    assert complaints == [[] for _ in complaints]
-
-
-def assert_played(run: Run, firm: str, sent: list[Decision]) -> None:
-    """The stored turns are those that were sent, none lost, none doubled, and the books follow from them."""
-    run.refresh_from_db()
-    stored = turns_of(run, firm)
-    assert said_of(stored, sent) == sent
-    assert differences(run) == []
-
-
-def is_same_page(console: Console) -> bool:
-    """Whether it was not loaded again since its person sat down."""
-    return bool(console.page.evaluate("window.isTheSamePage === true"))
-
-
-def quiet_run(*firms: str, **options: Any) -> Run:
-    """A run in which nobody but the people does anything."""
-    others = [name for name in default_players(scenario_from({})) if name not in (firms or (FIRM,))]
-    return in_thread(lambda: seated_run(*(firms or (FIRM,)), players=dict.fromkeys(others, "passive"), **options))
 
 
 # Whole days.
 
 
-def test_a_person_plays_ten_days_with_the_keyboard_alone(site: Site, console: Callable[..., Console]) -> None:
+def test_a_person_plays_ten_days_with_the_keyboard_alone(console: Callable[..., Console]) -> None:
     run = in_thread(lambda: seated_run(FIRM, days=10, seed=SEED))
     person = console(run)
     reader = Reader(person, run, FIRM)
+    sell_with_few_keys(person)
     while not person.is_over:
         view = reader.view()
         if view.observation and "a new day" in view.observation["woken_by"]:
             play_morning(person, reader, view.day, view.observation)
         person.act("wait_for_next_day")
     expect(person.page.get_by_role("heading", name="Your net income")).to_be_visible()
+    expect(person.page.locator("#comparison")).to_contain_text("HeuristicRoaster")
     run.refresh_from_db()
     assert run.status == Run.Status.FINISHED
     made = Turn.objects.filter(run=run, firm__name=FIRM)
@@ -123,6 +71,26 @@ def test_a_person_plays_ten_days_with_the_keyboard_alone(site: Site, console: Ca
     assert stored["post_listing"]["payment_terms_days"] == 30
     assert (stored["view_payables"]["limit"], stored["view_payables"]["only_overdue"]) == (20, False)
     assert "ref_offer_id" not in stored["send_message"]
+
+
+def sell_with_few_keys(person: Console) -> None:
+    """On the first morning: lists what is in stock, is woken by an offer the same day, and accepts it."""
+    person.press("l", "r", "Tab")  # the letter finds the item in the list of choices
+    person.page.keyboard.type("30")
+    person.press("Tab")
+    person.page.keyboard.type("9.50")
+    expect(person.page.locator("#send")).to_contain_text("List 30 kg roasted coffee at 9.50")
+    person.press("Enter")
+    person.sent.append(Decision("post_listing", {"item_id": "roasted_coffee_kg", "qty": 30, "asking_price": 9.5}))
+    person.until_turn(2)
+    person.act("wait_for_next_day")
+    person.press(",")
+    row = person.page.locator("#know .row-act:focus")
+    expect(row).to_have_text("Accept 15 kg at 9.50")
+    sale = json.loads(row.get_attribute("data-arguments") or "")
+    person.press("Enter")
+    person.sent.append(Decision("accept_offer", sale))
+    person.until_turn(4)
 
 
 def play_morning(person: Console, reader: Reader, day: int, seen: dict[str, Any]) -> None:
@@ -140,7 +108,7 @@ def play_morning(person: Console, reader: Reader, day: int, seen: dict[str, Any]
         person.act("post_listing", item_id="roasted_coffee_kg", qty=roasted_kg, asking_price=8.82)
     if day % 4 == 0:
         buy(person)
-    if day == 0:
+    if day == 1:
         person.act("send_message", recipient="farmer_A", title="Beans?", body="I need 30 kg a day & <more>.")
 
 
@@ -156,7 +124,7 @@ def buy(person: Console) -> None:
 
 
 def test_a_script_that_reads_and_fills_the_page_makes_the_books_it_makes_inside(
-    site: Site, console: Callable[..., Console]
+    table: Site, console: Callable[..., Console]
 ) -> None:
     run = in_thread(lambda: seated_run(FIRM, days=3, seed=SEED))
     hands = console(run)
@@ -173,18 +141,25 @@ def test_a_script_that_reads_and_fills_the_page_makes_the_books_it_makes_inside(
 
 
 def test_two_people_see_whom_they_wait_for_and_an_offer_of_one_wakes_the_other(
-    site: Site, console: Callable[..., Console], browser: Browser
+    console: Callable[..., Console], browser: Browser
 ) -> None:
     run = quiet_run(FIRM, "retailer_A")
     elsewhere = browser.new_context()
     roaster, retailer = console(run), console(run, "retailer_A", elsewhere.new_page())
+    expect(roaster.page).to_have_title("● Your turn · Roaster A")
     roaster.send("post_listing", item_id="roasted_coffee_kg", qty=30, asking_price=8.82)
     roaster.expect_turn_text(re.compile(r"waiting for retailer_A"))
-    expect(roaster.page.locator('#head [data-slot="waited"]')).to_have_text(re.compile(r"· 0:\d\d"))
+    expect(roaster.page).to_have_title("Waiting · Roaster A")
+    expect(roaster.page.locator("#send")).to_be_disabled()
+    expect(roaster.page.locator("#did .pending")).to_contain_text("List 30 kg")
+    # So long that its own key is not what brings the next turn.
+    expect(roaster.page.locator('#head [data-slot="waited"]')).to_have_text(re.compile(r"· 0:(0[2-9]|[1-5]\d)"))
     retailer.expect_turn_text("your turn")
     retailer.send("view_listings")
     for person in (roaster, retailer):
         person.until_turn(2)
+    expect(roaster.page).to_have_title("● Your turn · Roaster A")
+    expect(roaster.page.locator("#did .call")).to_have_count(1)
     roaster.send("wait_for_next_day")
     roaster.expect_turn_text(re.compile(r"waiting for retailer_A"))
     expect(roaster.page).to_have_title(re.compile("^Waiting"))
@@ -211,22 +186,26 @@ def test_two_people_see_whom_they_wait_for_and_an_offer_of_one_wakes_the_other(
 # What a person may do to a page.
 
 
-def test_a_reload_and_the_back_button_keep_what_was_typed_and_send_nothing(
-    site: Site, console: Callable[..., Console]
-) -> None:
+def test_a_reload_and_the_back_button_keep_what_was_typed_and_send_nothing(console: Callable[..., Console]) -> None:
     run = quiet_run()
     person = console(run)
     page, letter = person.page, {"recipient": "farmer_A", "title": "Beans?", "body": "Two\nlines"}
     person.fill("send_message", **letter)
+    page.locator("#rationale").fill("Before prices rise")
     page.reload()
     expect(page.locator("#form-send_message textarea")).to_have_value("Two\nlines")
+    expect(page.locator("#rationale")).to_have_value("Before prices rise")
     page.goto(f"{person.address}briefing/")
     page.go_back()
     expect(page.locator("#form-send_message textarea")).to_have_value("Two\nlines")
     person.until_turn(1)
+    person.press("Escape", "w")
+    expect(page.locator("#sure")).to_contain_text("You have not sent what you typed under Write a message")
+    person.press("Escape")
     assert person.posted == 0
+    person.open("send_message")
     person.press("Control+Enter")
-    person.sent.append(Decision("send_message", letter))
+    person.sent.append(Decision("send_message", letter, "Before prices rise"))
     person.until_turn(2)
     expect(page.locator("#form-send_message textarea")).to_have_value("")
     page.go_forward()
@@ -237,7 +216,7 @@ def test_a_reload_and_the_back_button_keep_what_was_typed_and_send_nothing(
     assert person.posted == 1
 
 
-def test_a_key_held_down_and_a_double_click_are_one_action(site: Site, console: Callable[..., Console]) -> None:
+def test_a_key_held_down_and_a_double_click_are_one_action(console: Callable[..., Console]) -> None:
     run = quiet_run()
     person = console(run)
     page = person.page
@@ -279,7 +258,9 @@ def test_a_key_held_down_and_a_double_click_are_one_action(site: Site, console: 
     assert person.posted == len(person.sent) == 5
 
 
-def test_two_tabs_cannot_act_twice_in_one_turn(site: Site, console: Callable[..., Console], page: Page) -> None:
+def test_two_tabs_cannot_act_twice_in_one_turn_and_the_later_one_keeps_its_form(
+    console: Callable[..., Console], page: Page
+) -> None:
     run = quiet_run()
     person = console(run)
     other = Console(page.context.new_page(), person.address)
@@ -305,13 +286,25 @@ def test_two_tabs_cannot_act_twice_in_one_turn(site: Site, console: Callable[...
         tab.until_turn(3)
     expect(other.page.locator("#form-problem")).to_be_hidden()
     assert (person.posted, other.posted) == (2, 2)
+
+    # A tab that does not hear of what the first one does.
+    other.page.evaluate("window.WebSocket = class { close() {} }; dispatchEvent(new Event('offline'))")
+    other.page.route("**/state/", lambda route: route.abort())
+    person.act("view_payables")
+    other.fill("send_message", recipient="", title="A title")
+    other.press("Control+Enter")
+    expect(other.page.get_by_text("Recipient is needed")).to_be_visible()
+    other.fill("send_message", recipient="farmer_A", body="Hello")
+    other.press("Control+Enter")
+    expect(other.page.locator("#form-problem")).to_contain_text("Turn 3 is decided already, with view_payables")
+    expect(other.page.locator("#send_message-title")).to_have_value("A title")
     assert complaints == []
 
 
 # What may happen to the line and to the site.
 
 
-def test_an_action_whose_request_or_answer_is_lost_is_done_once(site: Site, console: Callable[..., Console]) -> None:
+def test_an_action_whose_request_or_answer_is_lost_is_done_once(table: Site, console: Callable[..., Console]) -> None:
     run = quiet_run()
     person = console(run)
     page, sending = person.page, person.page.locator("#sending")
@@ -342,17 +335,11 @@ def test_an_action_whose_request_or_answer_is_lost_is_done_once(site: Site, cons
     page.reload()
     person.until_turn(5)
 
-    site.kill("web")
-    person.send("view_receivables")
-    expect(sending).to_contain_text("No answer yet")
-    site.start_web()
-    person.until_turn(6)
-    assert person.posted > len(person.sent) == 5
+    expect(page.locator("#did .call")).to_have_count(4)
+    assert person.posted > len(person.sent) == 4
 
 
-def test_what_others_did_while_the_page_was_cut_off_is_on_it_afterwards(
-    site: Site, console: Callable[..., Console]
-) -> None:
+def test_what_others_did_while_the_page_was_cut_off_is_on_it_afterwards(console: Callable[..., Console]) -> None:
     run = quiet_run(FIRM, "farmer_A")
     person = console(run)
     offline = person.page.locator("#offline")
@@ -367,26 +354,18 @@ def test_what_others_did_while_the_page_was_cut_off_is_on_it_afterwards(
     person.until_turn(2)
     expect(person.page.locator("#know .woken")).to_have_text(re.compile("Woken: message M1 from farmer_A"))
     expect(offline).to_be_hidden()
-
-    person.send("wait_for_next_day")
-    person.expect_turn_text(re.compile("waiting for farmer_A"))
-    site.kill("web")
-    expect(offline).to_contain_text("Reconnecting…")
-    in_thread(lambda: answer_open_turn(run, "farmer_A", letter))
-    site.start_web()
-    person.until_turn(3)
-    expect(offline).to_be_hidden()
     assert is_same_page(person)
 
 
 def test_a_void_link_shuts_the_open_page_and_the_new_one_goes_on_at_the_same_moment(
-    site: Site, console: Callable[..., Console]
+    table: Site, console: Callable[..., Console]
 ) -> None:
     run = quiet_run()
     person = console(run)
     person.act("view_listings")
     in_thread(lambda: verbs.revoke(seat_of(run, FIRM)))
     expect(person.page.locator("#offline")).to_contain_text("This link is no longer valid")
+    expect(person.page.locator("#offline")).to_contain_text("Ask the researcher for the new one")
     expect(person.page.locator("#send")).to_be_disabled()
     person.press("Escape", "w")
     person.open("view_deals")
@@ -395,7 +374,7 @@ def test_a_void_link_shuts_the_open_page_and_the_new_one_goes_on_at_the_same_mom
     person.fill("send_message", title="Beans?")
     in_thread(lambda: verbs.reissue(seat_of(run, FIRM)))
     assert person.page.request.get(person.address).status == 410
-    again = Console(person.page, address_of(site, run, FIRM))
+    again = Console(person.page, address_of(table, run, FIRM))
     assert again.address != person.address
     again.until_turn(2)
     expect(again.page.locator("#send_message-title")).to_have_value("Beans?")
@@ -404,7 +383,7 @@ def test_a_void_link_shuts_the_open_page_and_the_new_one_goes_on_at_the_same_mom
 
 
 def test_a_site_that_is_killed_in_the_middle_of_a_turn_goes_on_where_it_was(
-    site: Site, console: Callable[..., Console]
+    table: Site, console: Callable[..., Console]
 ) -> None:
     run = in_thread(lambda: seated_run(FIRM, days=3, seed=SEED))
     person = console(run)
@@ -413,25 +392,28 @@ def test_a_site_that_is_killed_in_the_middle_of_a_turn_goes_on_where_it_was(
     # While the person thinks, and types on.
     person.fill("send_message", recipient="farmer_A", title="Beans?")
     for name in ("web", "worker"):
-        site.kill(name)
+        table.kill(name)
     expect(person.page.locator("#offline")).to_contain_text("Reconnecting…")
     person.page.locator("#form-send_message textarea").focus()
     person.page.keyboard.type("Are you there?")
     person.press("Control+Enter")
     person.sent.append(Decision("send_message", {"recipient": "farmer_A", "title": "Beans?", "body": "Are you there?"}))
-    expect(person.page.locator("#sending")).to_contain_text("No answer yet")
-    site.start_web()
-    site.start_worker()
+    expect(person.page.locator("#sending")).to_contain_text("never done twice")
+    person.press("Control+Enter")  # an impatient person
+    table.start_web()
+    table.start_worker()
     person.until_turn(3)
+    expect(person.page.locator("#sending")).to_be_hidden()
+    expect(person.page.locator("#offline")).to_be_hidden()
 
     # While a worker has the action in its hands.
-    site.processes["worker"].send_signal(signal.SIGSTOP)
+    table.processes["worker"].send_signal(signal.SIGSTOP)
     person.send("view_offers")
     person.expect_turn_text(re.compile("the table moves on…"))
     for name in ("web", "worker"):
-        site.kill(name)
-    site.start_web()
-    site.start_worker()
+        table.kill(name)
+    table.start_web()
+    table.start_worker()
     in_thread(tasks.sweep)  # which beat does every ten seconds
     person.until_turn(4)
     assert is_same_page(person)
@@ -441,13 +423,14 @@ def test_a_site_that_is_killed_in_the_middle_of_a_turn_goes_on_where_it_was(
 
 
 def test_queued_actions_run_one_by_one_each_at_its_half_hour_until_one_is_refused(
-    site: Site, console: Callable[..., Console]
+    console: Callable[..., Console],
 ) -> None:
     run = quiet_run()
     person = console(run)
     looks = ["view_listings", "view_offers", "view_deals", "view_payables", "view_messages"]
     for tool in looks:
         person.queue(tool)
+    expect(person.page.locator("#queue li").first).to_contain_text("Look at listings")
     assert not Turn.objects.filter(run=run, firm__name=FIRM).exists()
     person.press("Escape", "q")
     person.until_turn(6)
@@ -455,17 +438,24 @@ def test_queued_actions_run_one_by_one_each_at_its_half_hour_until_one_is_refuse
     made = Turn.objects.filter(run=run, firm__name=FIRM).order_by("pk").values_list("tool", "minute")
     assert list(made) == [(tool, 540 + 30 * number) for number, tool in enumerate(looks)]
 
-    person.queue("accept_offer", offer_id="O99")
+    roast = {"green_item_id": "green_coffee_kg", "qty_kg": 48}
+    person.queue("view_market_aggregate")
+    person.queue("roast", **roast)
     person.queue("view_offers")
+    expect(person.page.locator("#queue")).to_contain_text("Roast 48 kg")
     person.press("Escape", "q")
-    person.until_turn(7)
-    expect(person.page.locator("#queue .queue-state")).to_have_text(re.compile("The last action was refused: .*O99"))
+    person.until_turn(8)
+    expect(person.page.locator("#queue .queue-state")).to_have_text(
+        re.compile("The last action was refused: .*green_coffee_kg")
+    )
     expect(person.page.locator("#queue li")).to_have_count(1)
-    person.sent += [*(Decision(tool, {}) for tool in looks), Decision("accept_offer", {"offer_id": "O99"})]
+    person.page.get_by_role("button", name="Remove: Look at offers").click()
+    expect(person.page.locator("#queue li")).to_have_count(0)
+    person.sent += [*(Decision(tool, {}) for tool in [*looks, "view_market_aggregate"]), Decision("roast", roast)]
     assert person.posted == 0
 
 
-def test_a_message_from_another_firm_stops_the_queue(site: Site, console: Callable[..., Console]) -> None:
+def test_a_message_from_another_firm_stops_the_queue(console: Callable[..., Console]) -> None:
     run = quiet_run(FIRM, "farmer_A")
     person = console(run)
     for tool in ("view_listings", "view_offers", "view_deals"):

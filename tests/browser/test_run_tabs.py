@@ -7,8 +7,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from dashboards.tabs import TABS
 from simulation.models import Run
-from tests.browser.conftest import DRAWN, Site, hint, open_run
+from tests.browser.conftest import DRAWN, Site, expect_to_fit, hint, open_run
 from tests.rows import LittleRun
 from tests.small_runs import add_event, end_day, make_run
 from tests.waiting import eventually
@@ -46,10 +47,11 @@ def income(page: Page, firm: str) -> Locator:
     return page.locator(f'.card[data-firm="{firm}"] .amount')
 
 
-def test_a_day_of_the_past_is_shown_everywhere_and_stays_in_the_address(
+def test_a_day_of_the_past_is_shown_everywhere_and_stays_while_others_pass_and_in_the_address(
     site: Site, visitor: Page, complaints: list[str]
 ) -> None:
-    open_run(site, visitor, played())
+    run = played()
+    open_run(site, visitor, run)
     expect(figure(visitor)).to_have_attribute("data-points", str(6 * DAYS))
     visitor.locator("#day").focus()
     for _ in range(3):
@@ -64,28 +66,19 @@ def test_a_day_of_the_past_is_shown_everywhere_and_stays_in_the_address(
         expect(visitor.locator(".line").first).to_contain_text("Day 2 is over")
         eventually(lambda: asked(visitor).get("day") == "2")
         visitor.reload()
-    visitor.locator("#live").click()
-    expect(income(visitor, "farmer_A")).to_have_text("−50.00")
-    expect(figure(visitor)).to_have_attribute("data-points", str(6 * DAYS))
-    expect(visitor.locator(".line").first).to_contain_text("Day 5 is over")
-    eventually(lambda: "day" not in asked(visitor))
-    assert complaints == []
-
-
-def test_what_happens_meanwhile_does_not_disturb_a_look_at_the_past(site: Site, visitor: Page) -> None:
-    run = played()
-    open_run(site, visitor, run, "?day=1")
-    expect(visitor.locator(".line").first).to_contain_text("Day 1 is over")
+    expect(visitor.locator("#run")).to_have_attribute("data-connected", "true")
     end_day(run, DAYS, {"farmer_A": -77.0})
     hint(run)
     expect(visitor.locator("#run")).to_have_attribute("data-seq", str(run.events))
     expect(visitor.locator(".run-time")).to_contain_text(f"the run is at Day {DAYS}")
-    expect(income(visitor, "farmer_A")).to_have_text("−10.00")
-    expect(visitor.locator(".line").first).to_contain_text("Day 1 is over")
+    expect(income(visitor, "farmer_A")).to_have_text("−20.00")
+    expect(visitor.locator(".line").first).to_contain_text("Day 2 is over")
     visitor.locator("#live").click()
     expect(income(visitor, "farmer_A")).to_have_text("−77.00")
-    expect(visitor.locator(".line").first).to_contain_text(f"Day {DAYS} is over")
     expect(figure(visitor)).to_have_attribute("data-points", str(6 * (DAYS + 1)))
+    expect(visitor.locator(".line").first).to_contain_text(f"Day {DAYS} is over")
+    eventually(lambda: "day" not in asked(visitor))
+    assert complaints == []
 
 
 def test_days_are_played_to_the_present(site: Site, visitor: Page, complaints: list[str]) -> None:
@@ -107,7 +100,9 @@ def test_days_are_played_to_the_present(site: Site, visitor: Page, complaints: l
     assert complaints == []
 
 
-def test_nothing_moves_while_days_pass(site: Site, visitor: Page) -> None:
+def test_nothing_moves_while_days_pass_and_a_pause_leaves_the_header_as_high_as_it_was(
+    site: Site, visitor: Page
+) -> None:
     open_run(site, visitor, played())
     visitor.wait_for_function(DRAWN)
     places = ("#tabs", "#day", "#day-on", "#live", "#panel", '[data-figure="cash"]', ".card:last-of-type .card-last")
@@ -122,6 +117,20 @@ def test_nothing_moves_while_days_pass(site: Site, visitor: Page) -> None:
             expect(figure(visitor, name)).to_have_attribute("data-points", str(6 * (day + 1)))
         expect(visitor.locator(".line").first).to_contain_text(f"Day {day} is over")
         assert boxes() == before, key
+
+    running = header_heights(visitor)
+    visitor.get_by_role("button", name="Pause", exact=True).click()
+    expect(visitor.locator(".run-now")).to_contain_text("Paused")
+    assert header_heights(visitor) == running
+
+
+def header_heights(page: Page) -> list[int]:
+    """How high the header is in windows of several widths."""
+    heights = []
+    for width in (360, 390, 650, 900, 1024, 1280):
+        page.set_viewport_size({"width": width, "height": 844})
+        heights.append(page.evaluate("document.getElementById('run-header').offsetHeight"))
+    return heights
 
 
 def test_a_firm_sees_its_own_books_and_nobody_elses(site: Site, visitor: Page, complaints: list[str]) -> None:
@@ -163,33 +172,26 @@ def test_every_tab_opens_by_keyboard_and_back_leads_back(site: Site, visitor: Pa
     assert complaints == []
 
 
-def test_charts_are_drawn_in_the_colours_of_the_theme(site: Site, visitor: Page) -> None:
+def test_the_theme_is_chosen_and_kept_and_charts_are_drawn_in_its_colours(site: Site, visitor: Page) -> None:
+    background = "getComputedStyle(document.body).backgroundColor"
     visitor.emulate_media(color_scheme="light")
     open_run(site, visitor, played())
+    light = visitor.evaluate(background)
     line = figure(visitor).locator(".scatterlayer .trace path.js-line").last
     expect(line).to_have_css("stroke", "rgb(164, 80, 28)")  # the evaluated firm, roaster_A, drawn last
     visitor.emulate_media(color_scheme="dark")
     expect(line).to_have_css("stroke", "rgb(235, 139, 71)")
+    assert visitor.evaluate(background) != light
     visitor.get_by_role("button", name="Theme").click()  # from the system's to light
     expect(line).to_have_css("stroke", "rgb(164, 80, 28)")
+    assert visitor.evaluate(background) == light
+    visitor.goto(f"{site.address}/")
+    assert visitor.evaluate(background) == light
 
 
-def test_the_numbers_behind_a_chart_are_those_of_the_day(site: Site, visitor: Page) -> None:
-    open_run(site, visitor, played(), "?day=1")
-    chart = figure(visitor)
-    chart.get_by_role("button", name="Numbers").click()
-    expect(chart.locator("tbody tr")).to_have_count(2)
-    with visitor.expect_download() as waited:
-        chart.get_by_role("link", name="CSV").click()
-    rows = waited.value.path().read_text().splitlines()
-    assert rows[0].startswith("Day,")
-    assert [row.split(",")[0] for row in rows[1:]] == ["0", "1"]
-    with visitor.expect_download() as waited:
-        chart.get_by_role("button", name="PNG").click()
-    assert waited.value.path().read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
-
-
-def test_all_charts_of_a_tab_show_the_day_that_is_pointed_at(site: Site, visitor: Page) -> None:
+def test_all_charts_show_the_day_that_is_pointed_at_and_give_their_numbers_up_to_the_day(
+    site: Site, visitor: Page
+) -> None:
     open_run(site, visitor, played())
     for name in ("net_income", "cash"):
         expect(figure(visitor, name)).to_have_attribute("data-points", str(6 * DAYS))
@@ -203,10 +205,36 @@ def test_all_charts_of_a_tab_show_the_day_that_is_pointed_at(site: Site, visitor
     visitor.mouse.move(0, 0)
     expect(figure(visitor, "cash").locator(".hover-line")).to_be_hidden()
 
+    visitor.locator("#day").press("Home")
+    visitor.locator("#day").press("ArrowRight")
+    chart = figure(visitor)
+    expect(chart).to_have_attribute("data-points", str(6 * 2))
+    chart.get_by_role("button", name="Numbers").click()
+    expect(chart.locator("tbody tr")).to_have_count(2)
+    with visitor.expect_download() as waited:
+        chart.get_by_role("link", name="CSV").click()
+    rows = waited.value.path().read_text().splitlines()
+    assert rows[0].startswith("Day,")
+    assert [row.split(",")[0] for row in rows[1:]] == ["0", "1"]
+    with visitor.expect_download() as waited:
+        chart.get_by_role("button", name="PNG").click()
+    assert waited.value.path().read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
 
-def test_without_a_network_the_page_says_so_and_catches_up_afterwards(site: Site, visitor: Page) -> None:
-    run = played(days=2)
+
+def test_a_page_that_nobody_sees_or_that_has_no_network_catches_up_afterwards(site: Site, visitor: Page) -> None:
+    run = played(days=1)
     open_run(site, visitor, run)
+    expect(figure(visitor)).to_have_attribute("data-points", "6")
+    hide = "hidden => Object.defineProperty(document, 'hidden', { get: () => hidden, configurable: true })"
+    visitor.evaluate(hide, True)
+    end_day(run, 1, {"farmer_A": -55.0})
+    hint(run)
+    expect(visitor.locator("#run")).to_have_attribute("data-seq", str(run.events))
+    assert figure(visitor).get_attribute("data-points") == "6"
+    visitor.evaluate(hide, False)
+    visitor.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    expect(figure(visitor)).to_have_attribute("data-points", str(6 * 2))
+
     visitor.context.set_offline(True)
     expect(visitor.locator("#offline")).to_contain_text("Reconnecting… what you see is from")
     visitor.get_by_role("tab", name="Tape").click()
@@ -221,34 +249,6 @@ def test_without_a_network_the_page_says_so_and_catches_up_afterwards(site: Site
     expect(figure(visitor)).to_have_attribute("data-points", str(6 * 3))
 
 
-def test_a_page_that_nobody_sees_draws_nothing_and_catches_up(site: Site, visitor: Page) -> None:
-    run = played(days=2)
-    open_run(site, visitor, run)
-    expect(figure(visitor)).to_have_attribute("data-points", str(6 * 2))
-    hide = "hidden => Object.defineProperty(document, 'hidden', { get: () => hidden, configurable: true })"
-    visitor.evaluate(hide, True)
-    end_day(run, 2, {"farmer_A": -99.0})
-    hint(run)
-    expect(visitor.locator("#run")).to_have_attribute("data-seq", str(run.events))
-    assert figure(visitor).get_attribute("data-points") == str(6 * 2)
-    visitor.evaluate(hide, False)
-    visitor.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-    expect(figure(visitor)).to_have_attribute("data-points", str(6 * 3))
-
-
-def test_a_pause_leaves_the_header_as_high_as_it_was(site: Site, visitor: Page) -> None:
-    run = played()
-    heights: dict[str, list[int]] = {}
-    for status in ("running", "paused"):
-        Run.objects.filter(pk=run.pk).update(status=status)
-        open_run(site, visitor, run)
-        for width in (360, 390, 650, 900, 1024, 1280):
-            visitor.set_viewport_size({"width": width, "height": 844})
-            height = visitor.evaluate("document.getElementById('run-header').offsetHeight")
-            heights.setdefault(status, []).append(height)
-    assert heights["paused"] == heights["running"]
-
-
 def test_of_a_run_of_one_day_its_only_evening_is_a_point(site: Site, visitor: Page) -> None:
     run = make_run(days=1)
     end_day(run, 0, {"farmer_A": -10.0})
@@ -257,27 +257,30 @@ def test_of_a_run_of_one_day_its_only_evening_is_a_point(site: Site, visitor: Pa
     expect(figure(visitor).locator(".xtick")).to_have_text(["0"])
 
 
-@pytest.mark.parametrize("width", [390, 1000])
-def test_a_narrow_window_has_one_column_and_everything_in_it(site: Site, visitor: Page, width: int) -> None:
-    run = LittleRun().run
-    visitor.set_viewport_size({"width": width, "height": 844})
-    for tab in ("overview", "market", "messages", "behaviour", "books", "tape"):
-        open_run(site, visitor, run, f"?tab={tab}")
+def test_a_wide_window_has_the_tape_beside_every_other_tab_and_a_narrow_one_a_single_column_with_everything_in_it(
+    site: Site, visitor: Page
+) -> None:
+    open_run(site, visitor, LittleRun().run)
+    rail = visitor.locator(".run-columns > .tape")
+    for tab in TABS:
+        visitor.locator(f"#tab-{tab}").click()
+        expect(visitor.locator(f"#tab-{tab}")).to_have_attribute("aria-selected", "true")
         expect(visitor.locator("#panel > *").first).to_be_attached()
-        expect(visitor.locator(".run-columns > .tape")).to_be_hidden()
-        assert visitor.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, tab
+        expect(visitor.locator(".tab-failed")).to_have_count(0)
+        visitor.wait_for_function(DRAWN)
+        expect(rail).to_be_visible(visible=tab != "tape")
+        expect_to_fit(visitor, 1000, 390)
+        expect(rail).to_be_hidden()
+        visitor.set_viewport_size({"width": 1280, "height": 844})
 
 
-def test_the_tape_is_a_rail_beside_every_tab_but_its_own(site: Site, visitor: Page) -> None:
-    open_run(site, visitor, played())
-    expect(visitor.locator(".run-columns > .tape")).to_be_visible()
-    visitor.get_by_role("tab", name="Tape").click()
-    expect(visitor.locator(".run-columns > .tape")).to_be_hidden()
-
-
-def test_a_run_is_deleted_only_when_its_name_is_typed(site: Site, visitor: Page) -> None:
+def test_a_run_is_deleted_only_when_its_name_is_typed_and_an_open_page_of_it_says_that_it_is_gone(
+    site: Site, visitor: Page
+) -> None:
     run = played(status="finished", name="Of no more use")
-    open_run(site, visitor, run)
+    other = visitor.context.new_page()
+    for page in (visitor, other):
+        open_run(site, page, run)
     visitor.get_by_role("link", name="Delete…").click()
     visitor.get_by_label("The run’s name or number").fill("another")
     visitor.get_by_role("button", name="Delete the run for good").click()
@@ -286,14 +289,8 @@ def test_a_run_is_deleted_only_when_its_name_is_typed(site: Site, visitor: Page)
     visitor.get_by_role("button", name="Delete the run for good").click()
     expect(visitor.locator(".notices")).to_contain_text(re.compile(r"Of no more use, is deleted: .*18 events"))
     assert not Run.objects.exists()
-
-
-def test_a_page_of_a_run_that_was_deleted_says_so_alone(site: Site, visitor: Page) -> None:
-    run = make_run()
-    open_run(site, visitor, run)
-    run.delete()
-    visitor.get_by_role("tab", name="Market").click()
-    expect(visitor.locator(".tab-failed")).to_have_text("This run is no longer there.")
+    other.get_by_role("tab", name="Market").click()
+    expect(other.locator(".tab-failed")).to_have_text("This run is no longer there.")
 
 
 def test_a_preset_fills_in_the_form_and_a_person_may_take_a_seat(site: Site, visitor: Page) -> None:

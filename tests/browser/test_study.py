@@ -142,6 +142,7 @@ def test_a_link_that_becomes_void_shuts_the_waiting_room(site: Site, page: Page)
 def test_a_researcher_makes_a_study_invites_and_starts_a_table(
     site: Site, visitor: Page, complaints: list[str]
 ) -> None:
+    visitor.goto(f"{site.address}/")
     visitor.get_by_role("link", name="Studies").click()
     visitor.get_by_role("link", name="Plan the first one").click()
     visitor.get_by_label("Name").fill("Pairs <i>of</i> roasters")

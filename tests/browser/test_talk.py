@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from simulation import control, runner
 from simulation.engine.scenario import scenario_from
 from simulation.players.llm.settings import Limits
-from tests.browser.conftest import Site, hint, open_run
+from tests.browser.conftest import Site, expect_to_fit, hint, open_run
 from tests.small_runs import add_event
 from tests.talk_rows import add_ask, add_call, add_turn, make_model_run, play_day
 
@@ -89,12 +89,10 @@ def test_what_a_script_was_given_is_fetched_when_it_is_opened(site: Site, visito
     assert complaints == []
 
 
-@pytest.mark.parametrize("width", [390, 1360])
-def test_nothing_is_wider_than_the_page(site: Site, visitor: Page, width: int) -> None:
+def test_nothing_is_wider_than_the_page(site: Site, visitor: Page) -> None:
     run = make_model_run(name="N" * 80)
     ask = add_ask(run, add_turn(run, rationale="w" * 3000, arguments='{"x": "' + "y" * 3000 + '"}'))
     call = add_call(ask, error="z" * 500, raw='{"a": "' + "r" * 3000 + '"}')
-    visitor.set_viewport_size({"width": width, "height": 800})
     for address in ("", "firms/roaster_A/", "turns/1/", f"calls/{call.pk}/", "spend/"):
         visitor.goto(f"{site.address}/runs/{run.pk}/{address}")
-        assert visitor.evaluate("document.documentElement.scrollWidth") <= width, address
+        expect_to_fit(visitor, 390, 1360)

@@ -53,6 +53,7 @@ def move_on(page: Page) -> None:
 
 def test_a_run_is_watched_to_its_end_through_reload_and_crash(site: Site, visitor: Page, complaints: list[str]) -> None:
     site.start_worker()
+    visitor.goto(f"{site.address}/")
     visitor.get_by_role("link", name="New run", exact=True).first.click()
     visitor.get_by_label("Name").fill("Watched")
     visitor.get_by_label("Days").fill(str(DAYS))

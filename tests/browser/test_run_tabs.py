@@ -2,7 +2,6 @@
 
 import re
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -12,7 +11,6 @@ from simulation.models import Run
 from tests.browser.conftest import DRAWN, Site, expect_to_fit, hint, open_run
 from tests.rows import LittleRun
 from tests.small_runs import add_event, end_day, make_run
-from tests.waiting import eventually
 
 pytestmark = pytest.mark.browser
 
@@ -32,11 +30,6 @@ def played(days: int = DAYS, **fields: Any) -> Run:
         add_event(run, "price_set", "retailer_A", day=day, item="roasted_coffee_kg", price=20)
         end_day(run, day, {"farmer_A": -10.0 * day, "roaster_A": 5.0 * day})
     return run
-
-
-def asked(page: Page) -> dict[str, str]:
-    """The parameters in the page's address."""
-    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
 
 
 def figure(page: Page, name: str = "net_income") -> Locator:
@@ -64,7 +57,7 @@ def test_a_day_of_the_past_is_shown_everywhere_and_stays_while_others_pass_and_i
         expect(visitor.locator('.card[data-firm="farmer_A"] .card-last')).to_contain_text("Day 2 · Wed")
         expect(figure(visitor)).to_have_attribute("data-points", str(6 * 3))
         expect(visitor.locator(".line").first).to_contain_text("Day 2 is over")
-        eventually(lambda: asked(visitor).get("day") == "2")
+        expect(visitor).to_have_url(re.compile(r"[?&]day=2\b"))
         visitor.reload()
     expect(visitor.locator("#run")).to_have_attribute("data-connected", "true")
     end_day(run, DAYS, {"farmer_A": -77.0})
@@ -77,7 +70,7 @@ def test_a_day_of_the_past_is_shown_everywhere_and_stays_while_others_pass_and_i
     expect(income(visitor, "farmer_A")).to_have_text("−77.00")
     expect(figure(visitor)).to_have_attribute("data-points", str(6 * (DAYS + 1)))
     expect(visitor.locator(".line").first).to_contain_text(f"Day {DAYS} is over")
-    eventually(lambda: "day" not in asked(visitor))
+    expect(visitor).not_to_have_url(re.compile(r"[?&]day="))
     assert complaints == []
 
 
@@ -141,7 +134,7 @@ def test_a_firm_sees_its_own_books_and_nobody_elses(site: Site, visitor: Page, c
     expect(figure(visitor)).to_have_attribute("data-points", str(DAYS))
     expect(visitor.locator(".line").filter(has_text="retailer_A")).to_have_count(0)
     expect(visitor.locator(".line").filter(has_text="farmer_A")).not_to_have_count(0)
-    eventually(lambda: asked(visitor).get("as") == "farmer_A")
+    expect(visitor).to_have_url(re.compile(r"[?&]as=farmer_A\b"))
     expect(visitor.locator(".card h2 a[href]")).to_have_text(["farmer_A"])
     expect(visitor.locator("a[data-books]")).to_have_attribute("href", re.compile(r"days\.csv\?day=&as=farmer_A$"))
     visitor.reload()
@@ -313,7 +306,7 @@ def test_the_list_is_filtered_while_one_types_and_the_address_says_so(site: Site
     visitor.get_by_label("Name or number").fill("second")
     expect(rows).to_have_count(1)
     expect(rows).to_contain_text("Second trial")
-    eventually(lambda: asked(visitor).get("q") == "second")
+    expect(visitor).to_have_url(re.compile(r"[?&]q=second\b"))
     visitor.get_by_label("Status").select_option("Running")
     expect(visitor.get_by_text("No run matches")).to_be_visible()
     visitor.reload()

@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
-from urllib.error import URLError
 from urllib.request import urlopen
 
 import pytest
@@ -74,8 +73,8 @@ class Site:
 
     def answers(self) -> bool:
         try:
-            return bool(urlopen(f"{self.address}/healthz").status == 200)
-        except (URLError, ConnectionError):
+            return bool(urlopen(f"{self.address}/healthz", timeout=PATIENCE_SECONDS / 3).status == 200)
+        except OSError:
             return False
 
     def kill(self, name: str) -> None:

@@ -263,7 +263,7 @@ def with_days(scenario: Scenario, days: Any) -> Scenario:
 def days_in(typed: Any) -> int | None:
     """The days that the field of them takes for what was typed, "7.0" and "٣" among it; None for what it refuses."""
     try:
-        count: int | None = forms.IntegerField(min_value=1, max_value=MOST_DAYS, required=False).clean(typed)
+        count: int | None = NewRunForm.base_fields["days"].clean(typed)
     except ValidationError:
         return None
     return count

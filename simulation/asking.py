@@ -602,7 +602,7 @@ def note_trouble(ask: Ask, holder: str, limits: Limits, error: ProviderError) ->
     """Lets the turn rest for a while, or pauses the run where waiting does not help or has gone on for long enough."""
     now = timezone.now()
     with writing():
-        Run.objects.select_for_update().get(pk=ask.run_id)
+        _lock_run(ask)
         ask.refresh_from_db()
         if ask.answered_at or ask.lease_owner != holder:
             return

@@ -229,6 +229,11 @@ class Seat(models.Model):
     def __str__(self) -> str:
         return f"seat of {self.firm}"
 
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left to play: the run is closed, or the firm is bankrupt for good and the run goes on."""
+        return self.run.is_closed or self.firm.bankrupt_day is not None
+
 
 class Spell(models.Model):
     """A stretch of wall time at a seat in one state: what a person's minutes went into."""

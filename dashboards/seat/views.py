@@ -32,7 +32,7 @@ LONGEST_NUMBER = 9
 def seat_page(request: HttpRequest, seat: Seat, token: str) -> HttpResponse:
     """The welcome page until somebody has taken the seat, then the console, and after the last day how it ended."""
     context = {"token": token, "title": firm_title(seat.firm.name)}
-    if door.is_over(seat):
+    if seat.is_over:
         return render(request, "seat/ending.html", {**context, **ending.ending_of(seat)})
     if seat.taken_at is None:
         away = away_text(seat.absence, seat.absence_minutes)
@@ -200,7 +200,7 @@ def back(request: HttpRequest, seat: Seat, token: str) -> HttpResponse:
 @with_seat
 def comparison(request: HttpRequest, seat: Seat, token: str) -> HttpResponse:
     """How the scripts would have done in this seat, once the run is over; playing them takes a moment."""
-    if not door.is_over(seat):
+    if not seat.is_over:
         raise Http404
     try:
         context = ending.comparison_of(seat, compare.scripts_in_the_seat(seat))

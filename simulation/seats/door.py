@@ -65,7 +65,7 @@ def state(seat: Seat) -> dict[str, Any]:
         "information": run.information,
         "is_practice": run.is_practice,
         "days": run.days,
-        "is_over": is_over(seat),
+        "is_over": seat.is_over,
         "is_taken": seat.taken_at is not None,
         "turn": turn.firm_turn if turn else None,
         "turn_since": turn.created_at.isoformat() if turn else None,
@@ -203,15 +203,10 @@ def objective_of(seat: Seat) -> briefing.Objective:
     return ModelSettings.model_validate(settings).objective if settings else briefing.Objective()
 
 
-def is_over(seat: Seat) -> bool:
-    """Whether nothing is left to play here: the run is closed, or the firm is bankrupt for good and the run goes on."""
-    return seat.run.is_closed or seat.firm.bankrupt_day is not None
-
-
 def books(seat: Seat) -> dict[str, Any]:
     """The firm's own books day by day, once its game is over; before that they are what its calls show."""
     firm = seat.firm
-    if not is_over(seat):
+    if not seat.is_over:
         return {}
     firm.refresh_from_db()
     ends = DayEnd.objects.filter(firm_id=firm.pk).order_by("day")

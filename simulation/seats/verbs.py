@@ -200,7 +200,7 @@ def hand_over(seat: Seat, driver: str, *, may_take_back: bool = False) -> None:
         raise SeatError(f"A seat can be handed over to a script or a model, not to {driver!r}.")
     if driver == Seat.Driver.MODEL and seat.firm.name not in seat.run.model_settings:
         raise SeatError(f"No language model is named to stand in for {seat.firm.name}; hand it over to the script.")
-    if seat.run.is_closed or seat.firm.bankrupt_day is not None:
+    if seat.is_over:
         raise SeatError("Nothing is left to play at this seat.")
     _let_play(seat, driver, may_take_back=may_take_back)
 

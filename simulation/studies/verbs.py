@@ -346,8 +346,8 @@ def hand_in(participant: Participant, given: Mapping[int, str]) -> None:
 
 
 def is_played_out(seat: Seat | None) -> bool:
-    """Whether nothing is left to play at a seat: its run is closed or deleted, or its firm is bankrupt for good."""
-    return seat is None or seat.run.is_closed or seat.firm.bankrupt_day is not None
+    """Whether nothing is left to play at a seat, which may have been deleted with its run."""
+    return seat is None or seat.is_over
 
 
 def next_step_url(seat: Seat) -> str:

@@ -108,7 +108,7 @@ def test_many_events_missed_are_caught_up_in_pages_and_a_page_far_behind_opens_i
     assert complaints == []
     add_events(run, 5001)
     hint(run)
-    visitor.wait_for_function("!window.isTheSamePage")
+    visitor.wait_for_function("() => !window.isTheSamePage")
     expect(visitor.locator("#run")).to_have_attribute("data-seq", "6801")
     expect(visitor.locator(".line").first).to_have_attribute("data-number", "6801")
 
